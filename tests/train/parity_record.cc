@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "lm/cpu/cpu_engine.h"
+#include "lm/cuda/cuda_engine.h"
 #include "lm/model/checkpoint.h"
 
 namespace kw::train {
@@ -74,12 +75,10 @@ at::Tensor as_prompts(lm::Engine& engine, const std::vector<Sampled>& all, doubl
 
 Result<std::unique_ptr<lm::Engine>> make_engine(const std::string& device,
                                                 const lm::Parameters& parameters,
-                                                lm::EngineLimits limits,
-                                                lm::cuda::MatmulChoice choice) {
+                                                lm::EngineLimits limits) {
   if (device == "cuda") {
     lm::cuda::CudaOptions options;
     options.limits = limits;
-    options.matmuls = choice;
     return lm::cuda::make_cuda_engine(parameters, options);
   }
   return lm::cpu::make_cpu_engine(parameters, {.threads = 2, .limits = limits});
@@ -113,12 +112,11 @@ Result<lm::Parameters> rounded(const lm::Parameters& wide) {
   return out;
 }
 
-Result<Record> record_of(const Options& o, const lm::Parameters& parameters,
-                         lm::cuda::MatmulChoice choice) {
+Result<Record> record_of(const Options& o, const lm::Parameters& parameters) {
   // A whole sequence as a prompt, and a token of each sequence.
   const std::int64_t step_tokens = std::max(o.sequences * kPrompt, o.context());
   KW_TRY(const auto engine,
-         make_engine(o.device, parameters, {o.sequences, o.context(), step_tokens}, choice));
+         make_engine(o.device, parameters, {o.sequences, o.context(), step_tokens}));
   Record out;
   if (o.variants) sample(*engine, o.sequences, 4, o.top_p);  // matmuls are chosen
   const double begun = now();

@@ -8,7 +8,6 @@
 #include <ATen/core/Tensor.h>
 
 #include "base/result.h"
-#include "lm/cuda/cuda_engine.h"
 #include "lm/model/parameters.h"
 
 namespace kw::train {
@@ -42,9 +41,7 @@ struct Record {
 Result<lm::Parameters> parameters_of(const Options& options);
 // The same weights in bfloat16.
 Result<lm::Parameters> rounded(const lm::Parameters& wide);
-// choice: of a GPU's matmuls.
-Result<Record> record_of(const Options& options, const lm::Parameters& parameters,
-                         lm::cuda::MatmulChoice choice);
+Result<Record> record_of(const Options& options, const lm::Parameters& parameters);
 
 double now();  // seconds
 

@@ -54,7 +54,6 @@ std::int64_t prompt_sizes(std::int64_t rows, std::int64_t most) {
 
 std::optional<MatmulChoice> matmul_choice_from_string(std::string_view name) {
   if (name == "batch_invariant") return MatmulChoice::kBatchInvariant;
-  if (name == "plain") return MatmulChoice::kPlain;
   if (name == "fastest") return MatmulChoice::kFastest;
   return std::nullopt;
 }
@@ -417,7 +416,7 @@ Status CudaEngine::run_directly(const Step& step,
   const auto tokens = static_cast<std::int64_t>(step.tokens.size());
   const auto samples = static_cast<std::int64_t>(step.samples.size());
   MatmulRows matmuls{Phase::kDecode, few_sizes(tokens)};
-  if (options_.matmuls != MatmulChoice::kFastest && !plan.only_decodes())
+  if (options_.matmuls == MatmulChoice::kBatchInvariant && !plan.only_decodes())
     matmuls = {Phase::kPrefill, prompt_sizes(tokens, memory_.rows)};
   Forward f{&step_data_, tokens, matmuls};
   f.decode_rows = static_cast<std::int64_t>(plan.decode_rows.size());

@@ -19,13 +19,11 @@ enum class MatmulChoice {
   // A token's numbers depend on its sequence up to it and on each token's phase, to the bit: not on
   // what else is computed, how prompts are cut into steps, the slots or the run of the program.
   kBatchInvariant,
-  // The same, and decoded rows take the prompts' matmuls: k in one piece, norms between them.
-  kPlain,
   // The fastest of cuBLASLt's and our own ways, timed when a number of rows first comes up.
   // Rounding can differ between numbers of rows, and between runs of the program.
   kFastest,
 };
-// "batch_invariant", "plain" and "fastest".
+// "batch_invariant" and "fastest".
 std::optional<MatmulChoice> matmul_choice_from_string(std::string_view name);
 
 struct CudaOptions {

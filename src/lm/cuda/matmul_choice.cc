@@ -18,8 +18,7 @@ bool Matmuls::own_can(MatmulKind kind) const {
 }
 
 bool Matmuls::can_join(const MatmulRows& rows) const {
-  return setting_.choice != MatmulChoice::kPlain && rows.phase == Phase::kDecode &&
-         rows.count <= kFewRows &&
+  return rows.phase == Phase::kDecode && rows.count <= kFewRows &&
          std::all_of(kLayerMatmuls.begin(), kLayerMatmuls.end(),
                      [&](MatmulKind kind) { return own_can(kind); });
 }

@@ -145,7 +145,7 @@ class Matmuls {
     return places_[static_cast<std::size_t>(kind)];
   }
   bool own_can(MatmulKind kind) const;
-  bool is_invariant() const { return setting_.choice != MatmulChoice::kFastest; }
+  bool is_invariant() const { return setting_.choice == MatmulChoice::kBatchInvariant; }
   Result<LayerWays> joined_ways(std::int64_t rows);
   Status make_separate(LayerWays& ways, std::int64_t rows);
   Result<LayerPlans> fastest_layer(const LayerWays& ways, bool joined, std::int64_t rows,

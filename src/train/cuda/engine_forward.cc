@@ -79,17 +79,14 @@ class EngineForward::Pass {
         engine_(of.loaded_->kernels),
         config_(of.weights_.config()),
         batch_(batch),
-        rows_(phase_rows(batch, of.weights_.device())),
-        plain_(of.numbers_.matmuls == engine::MatmulChoice::kPlain ? batch.bounds.back()
-                                                                   : rows_.prompts),
-        joined_(batch.bounds.back() - plain_) {
+        rows_(phase_rows(batch, of.weights_.device())) {
     const std::int64_t tokens = batch.bounds.back();
     const lm::ModelConfig& c = config_;
     stream_ = of.weights_.embedding.value.index_select(0, batch.tokens.index_select(0, rows_.order))
                   .to(at::kFloat);
     normed_ = empty_like(stream_, {tokens, c.hidden}, at::kBFloat16);
-    squares_ = empty_like(stream_, {joined_, c.hidden / engine::kSquaredColumns}, at::kFloat);
-    factors_ = empty_like(stream_, {joined_}, at::kFloat);
+    squares_ = empty_like(stream_, {rows_.decoded, c.hidden / engine::kSquaredColumns}, at::kFloat);
+    factors_ = empty_like(stream_, {rows_.decoded}, at::kFloat);
     attended_ = empty_like(stream_, {tokens, c.heads * c.head_dim}, at::kBFloat16);
     kv_ = empty_like(stream_,
                      {std::ssize(batch.bounds) - 1, c.kv_heads, 2, batch.longest, c.head_dim},
@@ -114,15 +111,16 @@ class EngineForward::Pass {
       add_product(activated, w.down, w.down_bias, next);
       if (tape != nullptr) tape->layers.push_back(std::move(kept));
     }
-    norm(joined(stream_), joined(normed_), all_.weights_.final_norm, {}, {}, false);
+    norm(decoded(stream_), decoded(normed_), all_.weights_.final_norm, {}, {}, false);
     if (tape != nullptr) tape->last = saved_norm(all_.weights_.final_norm);
     return in_order(normed_);
   }
 
  private:
-  // Rows by their products.
-  at::Tensor plain(const at::Tensor& x) const { return x.narrow(0, 0, plain_); }
-  at::Tensor joined(const at::Tensor& x) const { return x.narrow(0, plain_, joined_); }
+  at::Tensor prompts(const at::Tensor& x) const { return x.narrow(0, 0, rows_.prompts); }
+  at::Tensor decoded(const at::Tensor& x) const {
+    return x.narrow(0, rows_.prompts, rows_.decoded);
+  }
   at::Tensor in_order(const at::Tensor& x) const { return x.index_select(0, rows_.places); }
 
   Normed saved_norm(const Weight& scale) const {
@@ -168,44 +166,44 @@ class EngineForward::Pass {
 
   // stream += x W^T + bias, and the next norm, or all of it but a factor of each row.
   void add_product(const at::Tensor& x, const Weight& w, const Weight& bias, const Weight& scale) {
-    if (plain_ > 0) {
-      const auto* ways = all_.products_.ways(plain(x), w.value, 1);
-      if (ways != nullptr) all_.products_.add(*ways, plain(x), w.value, plain(stream_));
-      norm(plain(stream_), plain(normed_), scale,
-           ways != nullptr ? at::Tensor() : parts_of(plain(x), w, 1, {}), bias, true);
+    if (rows_.prompts > 0) {
+      const auto* ways = all_.products_.ways(prompts(x), w.value, 1);
+      if (ways != nullptr) all_.products_.add(*ways, prompts(x), w.value, prompts(stream_));
+      norm(prompts(stream_), prompts(normed_), scale,
+           ways != nullptr ? at::Tensor() : parts_of(prompts(x), w, 1, {}), bias, true);
     }
-    if (joined_ == 0) return;
+    if (rows_.decoded == 0) return;
     const int splits = all_.products_.decode_splits(w.value);
-    if (const auto* ways = all_.products_.ways(joined(x), w.value, splits)) {
-      all_.products_.add(*ways, joined(x), w.value, joined(stream_));
+    if (const auto* ways = all_.products_.ways(decoded(x), w.value, splits)) {
+      all_.products_.add(*ways, decoded(x), w.value, decoded(stream_));
       finish_rows(bias, scale);
       return;
     }
     engine::MatmulInput in{};
-    in.y = address(joined(stream_));
+    in.y = address(decoded(stream_));
     in.bias = address(bias.value);
     in.norm = address(scale.value);
-    in.next = address(joined(normed_));
+    in.next = address(decoded(normed_));
     in.next_squares = address(squares_);
     in.epsilon = static_cast<float>(config_.norm_epsilon);
-    all_.products_.run_own(MatmulOutput::kResidual, joined(x), w.value, splits, in);
+    all_.products_.run_own(MatmulOutput::kResidual, decoded(x), w.value, splits, in);
     finish_rows({}, scale);
   }
 
-  // Makes what a joined product leaves for the next one, of decoded rows whose sums are made. It
+  // Makes what a product of decoded rows leaves for the next one, when its sums are made. It
   // changes nothing but the factors where the engine's own kernel has made them.
   void finish_rows(const Weight& bias, const Weight& scale) const {
-    const FinishRowsInput in{address(joined(stream_)),
+    const FinishRowsInput in{address(decoded(stream_)),
                              address(bias.value),
                              address(scale.value),
-                             address(joined(normed_)),
+                             address(decoded(normed_)),
                              address(squares_),
                              address(factors_),
                              static_cast<std::int32_t>(config_.hidden),
                              static_cast<float>(config_.norm_epsilon)};
     check_operands(in);
     launch(kernels().finish_rows,
-           blocks_of(joined_, 1, 1, 128, static_cast<unsigned>(config_.hidden / 8)), in);
+           blocks_of(rows_.decoded, 1, 1, 128, static_cast<unsigned>(config_.hidden / 8)), in);
   }
 
   // silu(gate) * up, [T, F].
@@ -216,43 +214,22 @@ class EngineForward::Pass {
         tape != nullptr
             ? empty_like(stream_, {stream_.size(0), 2 * config_.intermediate}, at::kBFloat16)
             : at::Tensor();
-    auto some_rows = [&](auto rows, const at::Tensor& squares) {
+    auto some_rows = [&](auto rows, const at::Tensor& factors) {
       const at::Tensor x = rows(normed_), y = rows(out);
       if (x.size(0) == 0) return;
-      if (const auto* ways = all_.products_.ways(x, w.gate_up.value, 1)) {
-        const at::Tensor sums = empty_like(x, {1, x.size(0), 2 * y.size(1)}, at::kFloat);
-        all_.products_.run(*ways, x, w.gate_up.value, sums);
-        const ScaledSiluInput in{address(sums),
-                                 squares.defined() ? address(factors_) : 0,
-                                 address(w.gate_up_bias.value),
-                                 address(y),
-                                 tape != nullptr ? address(rows(inner)) : 0,
-                                 y.numel() / 4,
-                                 static_cast<std::int32_t>(y.size(1))};
-        check_operands(in);
-        launch(kernels().scaled_silu, (in.fours + 255) / 256, 256, in);
-        return;
-      }
-      if (tape == nullptr) {
-        engine::MatmulInput in{};
-        in.y = address(y);
-        in.bias = address(w.gate_up_bias.value);
-        in.squares = address(squares);
-        in.epsilon = static_cast<float>(config_.norm_epsilon);
-        all_.products_.run_own(MatmulOutput::kSilu, x, w.gate_up.value, 1, in);
-        return;
-      }
-      const at::Tensor parts = parts_of(x, w.gate_up, 1, squares);
-      const std::int64_t fours = y.numel() / 4;
-      checked(engine::check_operands("kw_silu", {{"in", address(parts), 16},
-                                                 {"bias", address(w.gate_up_bias.value), 16, true},
-                                                 {"out", address(y), 8}}));
-      launch(engine_.silu, std::clamp<std::int64_t>((fours + 255) / 256, 1, 16384), 256,
-             address(parts), address(w.gate_up_bias.value), address(y), fours);
-      rows(inner).copy_(parts[0]);
+      const at::Tensor sums = parts_of(x, w.gate_up, 1, {});
+      const ScaledSiluInput in{address(sums),
+                               address(factors),
+                               address(w.gate_up_bias.value),
+                               address(y),
+                               tape != nullptr ? address(rows(inner)) : 0,
+                               y.numel() / 4,
+                               static_cast<std::int32_t>(y.size(1))};
+      check_operands(in);
+      launch(kernels().scaled_silu, (in.fours + 255) / 256, 256, in);
     };
-    some_rows([this](const at::Tensor& x) { return plain(x); }, {});
-    some_rows([this](const at::Tensor& x) { return joined(x); }, squares_);
+    some_rows([this](const at::Tensor& x) { return prompts(x); }, {});
+    some_rows([this](const at::Tensor& x) { return decoded(x); }, factors_);
     if (tape != nullptr) tape->inner = in_order(inner);
     return out;
   }
@@ -282,13 +259,9 @@ class EngineForward::Pass {
   // looked at. The decoding kernel writes its rows' once more, with the same bits.
   void attend(const LayerWeights& w, bool is_first, LayerTape* tape) const {
     at::Tensor of_prompts, of_decoded;
-    if (plain_ > 0) {
-      const at::Tensor all = parts_of(plain(normed_), w.qkv, 1, {});
-      if (rows_.prompts > 0) of_prompts = all.narrow(1, 0, rows_.prompts);
-      if (plain_ > rows_.prompts) of_decoded = all.narrow(1, rows_.prompts, rows_.decoded);
-    }
-    if (joined_ > 0)
-      of_decoded = parts_of(joined(normed_), w.qkv, all_.products_.decode_splits(w.qkv.value),
+    if (rows_.prompts > 0) of_prompts = parts_of(prompts(normed_), w.qkv, 1, {});
+    if (rows_.decoded > 0)
+      of_decoded = parts_of(decoded(normed_), w.qkv, all_.products_.decode_splits(w.qkv.value),
                             is_first ? at::Tensor() : squares_);
     if (tape != nullptr) save_heads(w, of_prompts, of_decoded, *tape);
     if (rows_.decoded > 0) {
@@ -358,25 +331,21 @@ class EngineForward::Pass {
   const lm::ModelConfig& config_;
   const Batch& batch_;
   PhaseRows rows_;
-  std::int64_t plain_, joined_;  // rows whose products are undivided and normed before; all others
-  at::Tensor stream_;            // [T, D] float32
+  at::Tensor stream_;  // [T, D] float32
   at::Tensor normed_;  // [T, D] what the next product takes; decoded: but for a factor of each row
-  // Joined rows have squares [R, D / 32], which give factors [R], float32.
+  // Decoded rows have squares [R, D / 32], which give factors [R], float32.
   at::Tensor squares_, factors_;
   at::Tensor attended_;  // [T, H d]
   at::Tensor kv_;        // [S, G, 2, longest, d]
 };
 
 EngineForward::EngineForward(const Weights& weights, const at::Tensor& cosines,
-                             const at::Tensor& sines, const EngineNumbers& numbers,
-                             std::unique_ptr<Loaded> loaded)
+                             const at::Tensor& sines, std::unique_ptr<Loaded> loaded)
     : weights_(weights),
       cosines_(cosines),
       sines_(sines),
-      numbers_(numbers),
       loaded_(std::move(loaded)),
-      products_(loaded_->kernels.matmuls, loaded_->context.multiprocessors(), numbers.own_kernels) {
-}
+      products_(loaded_->kernels.matmuls, loaded_->context.multiprocessors()) {}
 
 EngineForward::~EngineForward() = default;
 
@@ -402,8 +371,7 @@ Status EngineForward::check(const lm::ModelConfig& config, std::int64_t context)
 
 Result<std::unique_ptr<EngineForward>> EngineForward::make(const Weights& weights,
                                                            const at::Tensor& cosines,
-                                                           const at::Tensor& sines,
-                                                           const EngineNumbers& numbers) {
+                                                           const at::Tensor& sines) {
   const lm::ModelConfig& config = weights.config();
   KW_TRY_STATUS(check(config, cosines.size(0)));
   KW_TRY(kw::cuda::Context context, kw::cuda::Context::open(0));
@@ -411,7 +379,7 @@ Result<std::unique_ptr<EngineForward>> EngineForward::make(const Weights& weight
   KW_TRY(loaded->kernels, engine::Kernels::make(loaded->context, config, lm::WeightType::kBFloat16,
                                                 kSplitTiles, os::cache_home() / "cubin"));
   return std::unique_ptr<EngineForward>(
-      new EngineForward(weights, cosines, sines, numbers, std::move(loaded)));
+      new EngineForward(weights, cosines, sines, std::move(loaded)));
 }
 
 at::Tensor EngineForward::hidden(const Batch& batch, Tape* tape,

@@ -1,6 +1,7 @@
 // EngineForward: the decoder's forward pass by the engine's own kernels (lm/cuda/kernels), in the
-// order in which the engine adds and with its roundings. So a token's log-probability is the one
-// that was recorded when the engine sampled it, to the bit of what enters the head's statistics.
+// order in which a batch-invariant engine adds and with its roundings. So a token's log-probability
+// is the one that was recorded when the engine sampled it, to the bit of what enters the head's
+// statistics.
 //
 // The engine computes a token of a prompt and one that was sampled and is fed back differently
 // (lm::Phase, Batch::phases). Rows are therefore ordered by phase first, and go back to their
@@ -12,7 +13,6 @@
 #include <ATen/core/Tensor.h>
 
 #include "base/result.h"
-#include "lm/cuda/cuda_engine.h"
 #include "train/cuda/engine_products.h"
 #include "train/model/batch.h"
 #include "train/model/weights.h"
@@ -23,12 +23,6 @@ struct Tape;
 
 namespace cuda {
 
-// Which engine's numbers, and how they are made.
-struct EngineNumbers {
-  lm::cuda::MatmulChoice matmuls = lm::cuda::MatmulChoice::kBatchInvariant;  // not kFastest
-  bool own_kernels = false;  // no product is cuBLASLt's, to see what that changes: time alone
-};
-
 class EngineForward {
  public:
   // kUnsupported names a size that the engine's kernels lack. context: of the longest sequence.
@@ -37,8 +31,7 @@ class EngineForward {
   // sines: [context, d / 2] float32. Errors as of check().
   static Result<std::unique_ptr<EngineForward>> make(const Weights& weights,
                                                      const at::Tensor& cosines,
-                                                     const at::Tensor& sines,
-                                                     const EngineNumbers& numbers);
+                                                     const at::Tensor& sines);
   ~EngineForward();
   EngineForward(const EngineForward&) = delete;
   EngineForward& operator=(const EngineForward&) = delete;
@@ -53,11 +46,10 @@ class EngineForward {
   struct Loaded;
   class Pass;
   EngineForward(const Weights& weights, const at::Tensor& cosines, const at::Tensor& sines,
-                const EngineNumbers& numbers, std::unique_ptr<Loaded> loaded);
+                std::unique_ptr<Loaded> loaded);
 
   const Weights& weights_;
   at::Tensor cosines_, sines_;
-  EngineNumbers numbers_;
   std::unique_ptr<Loaded> loaded_;
   EngineProducts products_;
 };

@@ -68,10 +68,8 @@ DevicePointer begin_of(const at::Tensor& x) {
 
 }  // namespace
 
-EngineProducts::EngineProducts(std::vector<engine::MatmulVariant> variants, int multiprocessors,
-                               bool own_kernels)
+EngineProducts::EngineProducts(std::vector<engine::MatmulVariant> variants, int multiprocessors)
     : variants_(std::move(variants)), multiprocessors_(multiprocessors) {
-  if (own_kernels) return;
   if (auto made = kw::cuda::Lt::make()) lt_ = std::move(*made);
 }
 

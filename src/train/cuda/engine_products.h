@@ -24,9 +24,8 @@ namespace kw::train::cuda {
 // stream. One thread at a time.
 class EngineProducts {
  public:
-  // variants: loaded, and they stay so. own_kernels: nothing is done by cuBLASLt.
-  EngineProducts(std::vector<lm::cuda::MatmulVariant> variants, int multiprocessors,
-                 bool own_kernels);
+  // variants: loaded, and they stay so.
+  EngineProducts(std::vector<lm::cuda::MatmulVariant> variants, int multiprocessors);
 
   // Into how many pieces the engine cuts k where it decodes.
   int decode_splits(const at::Tensor& w) const;
@@ -66,7 +65,7 @@ class EngineProducts {
 
   std::vector<lm::cuda::MatmulVariant> variants_;
   int multiprocessors_;
-  std::optional<kw::cuda::Lt> lt_;  // none: own kernels
+  std::optional<kw::cuda::Lt> lt_;  // none: cuBLASLt cannot be loaded
   kw::cuda::Stream stream_;         // torch's
   mutable std::map<Key, Choice> choices_;
 };

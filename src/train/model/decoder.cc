@@ -21,8 +21,8 @@ Decoder::Decoder(const Weights& weights, const DecoderSettings& settings)
   const lm::RopeTable rope(weights.config(), settings.context);
   cosines_ = table(rope.cosine, rope.half, weights.device());
   sines_ = table(rope.sine, rope.half, weights.device());
-  if (!settings.engine) return;
-  auto made = cuda::EngineForward::make(weights, cosines_, sines_, *settings.engine);
+  if (!settings.by_engine) return;
+  auto made = cuda::EngineForward::make(weights, cosines_, sines_);
   TORCH_CHECK(made, made.error().message());
   engine_ = std::move(*made);
 }

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -24,9 +23,9 @@ struct DecoderSettings {
   // So many layers, the first ones, keep their input alone and are computed again in the backward
   // pass: up to a fourth more work for a fraction of the memory. More than there are: all.
   std::int64_t recompute_layers = 0;
-  // The forward pass is that of such an engine (cuda/engine_forward.h), but for
-  // layers that are computed again. On a GPU, in bfloat16. Not set: the fastest.
-  std::optional<cuda::EngineNumbers> engine = std::nullopt;
+  // The forward pass is the engine's (cuda/engine_forward.h), but for layers that are computed
+  // again. On a GPU, in bfloat16. Else it is the fastest.
+  bool by_engine = false;
 };
 
 // What a forward pass leaves for its backward pass.

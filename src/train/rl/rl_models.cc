@@ -13,7 +13,7 @@ ModelSettings model_settings(const RlSettings& s) {
   out.max_tokens = s.max_tokens;
   out.device = s.device;
   out.lora = s.lora;
-  if (s.products == "engine") out.engine = lm::cuda::matmul_choice_from_string(s.matmuls);
+  out.by_engine = s.products == "engine";
   return out;
 }
 

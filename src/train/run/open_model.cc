@@ -52,9 +52,9 @@ Result<OpenModel> open(const ModelSettings& settings, const fs::path& folder, bo
   }
   DecoderSettings decoder{.context = settings.max_tokens,
                           .recompute_layers = settings.recompute_layers};
-  if (trains && device.is_cuda() && settings.engine) {
+  if (trains && device.is_cuda() && settings.by_engine) {
     KW_TRY_STATUS(cuda::EngineForward::check(config, settings.max_tokens));
-    decoder.engine = cuda::EngineNumbers{.matmuls = *settings.engine};
+    decoder.by_engine = true;
   }
   out.decoder = std::make_unique<Decoder>(*out.weights, decoder);
   return out;

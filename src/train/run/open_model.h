@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -23,9 +22,8 @@ struct ModelSettings {
   std::string device = "auto", dtype = "auto";  // as in SftSettings
   LoraSettings lora;
   int rank = 0, ranks = 1;  // that train the model together
-  // The policy's forward pass is this engine's on a GPU (DecoderSettings::engine).
-  std::optional<lm::cuda::MatmulChoice> engine;
-  bool muon = false;  // whether it is trained so, which moves the borders of their shards
+  bool by_engine = false;   // the policy's forward pass is the engine's on a GPU (DecoderSettings)
+  bool muon = false;        // whether it is trained so, which moves the borders of their shards
 };
 
 // A model's weights in the form of the engine and in that of the trainer.
