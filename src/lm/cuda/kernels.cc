@@ -56,6 +56,19 @@ std::string text_of(Parts... parts) {
 
 }  // namespace
 
+std::vector<std::string> shape_definitions(const ModelConfig& c, WeightType type, int split_tiles) {
+  return {fmt::format("KW_F32={}", type == WeightType::kFloat32 ? 1 : 0),
+          fmt::format("KW_HIDDEN={}", c.hidden),
+          fmt::format("KW_HEADS={}", c.heads),
+          fmt::format("KW_KV_HEADS={}", c.kv_heads),
+          fmt::format("KW_HEAD_DIM={}", c.head_dim),
+          fmt::format("KW_INTERMEDIATE={}", c.intermediate),
+          fmt::format("KW_VOCABULARY={}", c.vocabulary),
+          fmt::format("KW_SPLIT_TILES={}", split_tiles),
+          fmt::format("KW_DECODE_SHARED_BYTES={}", decode_shared(c.head_dim)),
+          fmt::format("KW_PREFILL_SHARED_BYTES={}", prefill_shared(c.head_dim))};
+}
+
 unsigned MatmulVariant::shared_bytes() const {
   return static_cast<unsigned>(stages * ((columns + kMatmulRows) * kMatmulStep * 2 + 8));
 }
@@ -87,17 +100,7 @@ Result<Kernels> Kernels::make(const Context& context, const ModelConfig& c, Weig
       std::max(out.decode_shared_bytes, out.prefill_shared_bytes) > context.shared_bytes())
     return fail(ErrorCode::kUnsupported, "head_dim {}: {} has too little shared memory for it",
                 c.head_dim, context.name());
-  const std::vector<std::string> shape = {
-      fmt::format("KW_F32={}", float32 ? 1 : 0),
-      fmt::format("KW_HIDDEN={}", c.hidden),
-      fmt::format("KW_HEADS={}", c.heads),
-      fmt::format("KW_KV_HEADS={}", c.kv_heads),
-      fmt::format("KW_HEAD_DIM={}", c.head_dim),
-      fmt::format("KW_INTERMEDIATE={}", c.intermediate),
-      fmt::format("KW_VOCABULARY={}", c.vocabulary),
-      fmt::format("KW_SPLIT_TILES={}", split_tiles),
-      fmt::format("KW_DECODE_SHARED_BYTES={}", out.decode_shared_bytes),
-      fmt::format("KW_PREFILL_SHARED_BYTES={}", out.prefill_shared_bytes)};
+  const std::vector<std::string> shape = shape_definitions(c, type, split_tiles);
   std::vector<ProgramSource> sources = {
       {"rows", text_of(source::norm, source::silu, source::heads, source::initial), shape},
       {"sampling", text_of(source::sampling), shape}};

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -116,6 +117,10 @@ struct MatmulVariant {
   // members of `in` that depend on the shape.
   kw::cuda::LaunchShape launch_shape(int width, int splits, MatmulInput& in) const;
 };
+
+// The definitions that kernels of a model's shape are compiled with: "KW_HEADS=14" and so on.
+std::vector<std::string> shape_definitions(const ModelConfig& config, WeightType type,
+                                           int split_tiles);
 
 class Kernels {
  public:

@@ -8,7 +8,7 @@
 namespace kw::lm::cuda {
 namespace {
 
-// What CUDA has beside C++.
+// CUDA's words and types that the file uses.
 #define __device__
 #define __forceinline__ inline
 struct float2 {

@@ -11,6 +11,7 @@
 #include "lm/cuda/operands.h"
 #include "os/file.h"
 #include "train/cuda/attention.h"
+#include "train/cuda/decoded_attention.h"
 #include "train/cuda/fused.h"
 #include "train/cuda/launch.h"
 #include "train/cuda/phase_rows.h"
@@ -28,8 +29,6 @@ namespace {
 constexpr int kSplitTiles = 5;
 constexpr std::int64_t kPartPositions = kSplitTiles * engine::kDecodeTile;
 constexpr std::int64_t kMostParts = 64;
-// Room for the parts' results of a launch, in numbers.
-constexpr std::int64_t kPartialNumbers = std::int64_t{64} << 20;
 
 at::Tensor empty_like(const at::Tensor& like, at::IntArrayRef sizes, at::ScalarType dtype) {
   return at::empty(sizes, like.options().dtype(dtype).requires_grad(false));
@@ -49,7 +48,13 @@ void check_operands(const ScaledSiluInput& in) {
                                                     {"factors", in.factors, 4, true},
                                                     {"bias", in.bias, 16, true},
                                                     {"out", in.out, 8},
-                                                    {"inner", in.inner, 8, true}}));
+                                                    {"inner", in.inner, 8, true},
+                                                    {"places", in.places, 8}}));
+}
+
+void check_operands(const AddPartsInput& in) {
+  checked(engine::check_operands(
+      "kw_add_parts", {{"parts", in.parts, 16}, {"places", in.places, 8}, {"out", in.out, 16}}));
 }
 
 LaunchShape blocks_of(std::int64_t x, std::int64_t y, std::int64_t z, unsigned threads,
@@ -69,6 +74,7 @@ struct EngineForward::Loaded {
   explicit Loaded(kw::cuda::Context opened) : context(std::move(opened)) {}
   kw::cuda::Context context;  // before what lives in it
   engine::Kernels kernels;
+  DecodedAttention decoded_attention;
 };
 
 // One forward pass. Tensors of rows are in the order of PhaseRows.
@@ -79,7 +85,7 @@ class EngineForward::Pass {
         engine_(of.loaded_->kernels),
         config_(of.weights_.config()),
         batch_(batch),
-        rows_(phase_rows(batch, of.weights_.device())) {
+        rows_(phase_rows(batch, decoded_group_rows(config_.head_dim), of.weights_.device())) {
     const std::int64_t tokens = batch.bounds.back();
     const lm::ModelConfig& c = config_;
     stream_ = of.weights_.embedding.value.index_select(0, batch.tokens.index_select(0, rows_.order))
@@ -95,7 +101,7 @@ class EngineForward::Pass {
 
   at::Tensor run(Tape* tape, std::int64_t recompute_layers) {
     const std::vector<LayerWeights>& layers = all_.weights_.layers;
-    norm(stream_, normed_, layers.front().input_norm, {}, {}, false);
+    norm(stream_, normed_, layers.front().input_norm);
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const LayerWeights& w = layers[i];
       const Weight& next =
@@ -111,7 +117,7 @@ class EngineForward::Pass {
       add_product(activated, w.down, w.down_bias, next);
       if (tape != nullptr) tape->layers.push_back(std::move(kept));
     }
-    norm(decoded(stream_), decoded(normed_), all_.weights_.final_norm, {}, {}, false);
+    norm(decoded(stream_), decoded(normed_), all_.weights_.final_norm);
     if (tape != nullptr) tape->last = saved_norm(all_.weights_.final_norm);
     return in_order(normed_);
   }
@@ -129,69 +135,36 @@ class EngineForward::Pass {
     return out;
   }
 
-  // kw_norm of rows of the stream, with the sum before it where there are parts [rows, D].
+  // kw_norm of rows of the stream, after the bias, which is kept.
   void norm(const at::Tensor& stream, const at::Tensor& out, const Weight& scale,
-            const at::Tensor& parts, const Weight& bias, bool keep) const {
+            const Weight& bias = {}) const {
     if (stream.size(0) == 0) return;
     engine::NormInput in{};
     in.residual = address(stream);
-    in.parts = address(parts);
-    in.part_rows = stream.size(0);
-    in.part_count = parts.defined() ? 1 : 0;
     in.bias = address(bias.value);
     in.weight = address(scale.value);
     in.out = address(out);
-    in.keep = keep ? 1 : 0;
+    in.keep = in.bias != 0 ? 1 : 0;
     in.epsilon = static_cast<float>(config_.norm_epsilon);
     checked(engine::check_operands(in));
     launch(engine_.norm, blocks_of(stream.size(0), 1, 1, 256), in);
   }
 
-  // The product x W^T of one phase's rows in parts, [splits, rows, N].
-  at::Tensor parts_of(const at::Tensor& x, const Weight& w, int splits,
-                      const at::Tensor& squares) const {
-    const at::Tensor out = empty_like(x, {splits, x.size(0), w.value.size(0)}, at::kFloat);
-    if (const auto* ways = all_.products_.ways(x, w.value, splits)) {
-      all_.products_.run(*ways, x, w.value, out);
-      if (squares.defined()) out.mul_(factors_.view({1, -1, 1}));
-      return out;
-    }
-    engine::MatmulInput in{};
-    in.y = address(out);
-    in.squares = address(squares);
-    in.epsilon = static_cast<float>(config_.norm_epsilon);
-    all_.products_.run_own(MatmulOutput::kParts, x, w.value, splits, in);
-    return out;
-  }
-
   // stream += x W^T + bias, and the next norm, or all of it but a factor of each row.
   void add_product(const at::Tensor& x, const Weight& w, const Weight& bias, const Weight& scale) {
     if (rows_.prompts > 0) {
-      const auto* ways = all_.products_.ways(prompts(x), w.value, 1);
-      if (ways != nullptr) all_.products_.add(*ways, prompts(x), w.value, prompts(stream_));
-      norm(prompts(stream_), prompts(normed_), scale,
-           ways != nullptr ? at::Tensor() : parts_of(prompts(x), w, 1, {}), bias, true);
+      all_.products_.add(prompts(x), w.value, 1, prompts(stream_));
+      norm(prompts(stream_), prompts(normed_), scale, bias);
     }
-    if (rows_.decoded == 0) return;
-    const int splits = all_.products_.decode_splits(w.value);
-    if (const auto* ways = all_.products_.ways(decoded(x), w.value, splits)) {
-      all_.products_.add(*ways, decoded(x), w.value, decoded(stream_));
+    if (rows_.decoded > 0) {
+      all_.products_.add(decoded(x), w.value, all_.products_.decode_splits(w.value),
+                         decoded(stream_));
       finish_rows(bias, scale);
-      return;
     }
-    engine::MatmulInput in{};
-    in.y = address(decoded(stream_));
-    in.bias = address(bias.value);
-    in.norm = address(scale.value);
-    in.next = address(decoded(normed_));
-    in.next_squares = address(squares_);
-    in.epsilon = static_cast<float>(config_.norm_epsilon);
-    all_.products_.run_own(MatmulOutput::kResidual, decoded(x), w.value, splits, in);
-    finish_rows({}, scale);
   }
 
-  // Makes what a product of decoded rows leaves for the next one, when its sums are made. It
-  // changes nothing but the factors where the engine's own kernel has made them.
+  // Makes what the engine's product of decoded rows leaves for the next one, when its sums are
+  // made.
   void finish_rows(const Weight& bias, const Weight& scale) const {
     const FinishRowsInput in{address(decoded(stream_)),
                              address(bias.value),
@@ -206,31 +179,32 @@ class EngineForward::Pass {
            blocks_of(rows_.decoded, 1, 1, 128, static_cast<unsigned>(config_.hidden / 8)), in);
   }
 
+  RowFactors row_factors() const {
+    return {factors_, squares_, static_cast<float>(config_.norm_epsilon)};
+  }
+
   // silu(gate) * up, [T, F].
   at::Tensor activate(const LayerWeights& w, LayerTape* tape) const {
-    const at::Tensor out =
-        empty_like(stream_, {stream_.size(0), config_.intermediate}, at::kBFloat16);
-    const at::Tensor inner =
-        tape != nullptr
-            ? empty_like(stream_, {stream_.size(0), 2 * config_.intermediate}, at::kBFloat16)
-            : at::Tensor();
+    const std::int64_t tokens = stream_.size(0), width = config_.intermediate;
+    const at::Tensor out = empty_like(stream_, {tokens, width}, at::kBFloat16);
+    if (tape != nullptr) tape->inner = empty_like(stream_, {tokens, 2 * width}, at::kBFloat16);
     auto some_rows = [&](auto rows, const at::Tensor& factors) {
       const at::Tensor x = rows(normed_), y = rows(out);
       if (x.size(0) == 0) return;
-      const at::Tensor sums = parts_of(x, w.gate_up, 1, {});
+      const at::Tensor sums = all_.products_.sums(x, w.gate_up.value, 1);
       const ScaledSiluInput in{address(sums),
                                address(factors),
                                address(w.gate_up_bias.value),
                                address(y),
-                               tape != nullptr ? address(rows(inner)) : 0,
+                               tape != nullptr ? address(tape->inner) : 0,
+                               address(rows(rows_.order)),
                                y.numel() / 4,
-                               static_cast<std::int32_t>(y.size(1))};
+                               static_cast<std::int32_t>(width)};
       check_operands(in);
       launch(kernels().scaled_silu, (in.fours + 255) / 256, 256, in);
     };
     some_rows([this](const at::Tensor& x) { return prompts(x); }, {});
     some_rows([this](const at::Tensor& x) { return decoded(x); }, factors_);
-    if (tape != nullptr) tape->inner = in_order(inner);
     return out;
   }
 
@@ -256,18 +230,18 @@ class EngineForward::Pass {
   }
 
   // Keys and values of all rows are written before any is read: what stands behind a row is not
-  // looked at. The decoding kernel writes its rows' once more, with the same bits.
+  // looked at.
   void attend(const LayerWeights& w, bool is_first, LayerTape* tape) const {
     at::Tensor of_prompts, of_decoded;
-    if (rows_.prompts > 0) of_prompts = parts_of(prompts(normed_), w.qkv, 1, {});
+    if (rows_.prompts > 0) of_prompts = all_.products_.sums(prompts(normed_), w.qkv.value, 1);
     if (rows_.decoded > 0)
-      of_decoded = parts_of(decoded(normed_), w.qkv, all_.products_.decode_splits(w.qkv.value),
-                            is_first ? at::Tensor() : squares_);
+      of_decoded = all_.products_.sums(decoded(normed_), w.qkv.value,
+                                       all_.products_.decode_splits(w.qkv.value),
+                                       is_first ? RowFactors{} : row_factors());
     if (tape != nullptr) save_heads(w, of_prompts, of_decoded, *tape);
     if (rows_.decoded > 0) {
-      const at::Tensor copy = of_decoded.clone();
-      launch(engine_.heads, blocks_of(rows_.decoded, 1, 1, 256), head_input(w, copy, rows_.prompts),
-             address(rows_.list));
+      const engine::HeadInput in = head_input(w, of_decoded, rows_.prompts);
+      all_.loaded_->decoded_attention.keep_keys_values(in, rows_.decoded);
     }
     if (rows_.prompts > 0) {
       const engine::HeadInput in = head_input(w, of_prompts, 0);
@@ -279,51 +253,37 @@ class EngineForward::Pass {
              blocks_of(rows_.tiles.size(0), config_.heads, 1, 128, engine_.prefill_shared_bytes),
              tiles);
     }
-    if (rows_.decoded > 0) attend_decoded(w, of_decoded);
+    if (rows_.decoded > 0)
+      all_.loaded_->decoded_attention.attend(head_input(w, of_decoded, rows_.prompts), rows_.groups,
+                                             rows_.last_decoded_position, decoded(attended_));
     if (tape != nullptr)
       tape->attention.out = in_order(attended_).view({-1, config_.heads, config_.head_dim});
-  }
-
-  void attend_decoded(const LayerWeights& w, const at::Tensor& qkv) const {
-    const std::int64_t group = config_.heads / config_.kv_heads;
-    const std::int64_t blocks = config_.kv_heads * ((group + 7) / 8);
-    const std::int64_t parts = rows_.last_decoded_position / kPartPositions + 1;
-    const std::int64_t results = blocks * parts * std::min<std::int64_t>(group, 8);
-    const std::int64_t most =
-        std::clamp<std::int64_t>(kPartialNumbers / (results * config_.head_dim), 1, 65535);
-    const std::int64_t room = std::min(most, rows_.decoded);
-    const at::Tensor partial = empty_like(qkv, {room * results * config_.head_dim}, at::kFloat);
-    const at::Tensor statistics = empty_like(qkv, {room * results * 2}, at::kFloat);
-    const at::Tensor arrived = at::zeros({room * blocks}, rows_.list.options());
-    for (std::int64_t first = 0; first < rows_.decoded; first += most) {
-      engine::DecodeInput in{};
-      in.heads = head_input(w, qkv, rows_.prompts + first);
-      in.heads.qkv += static_cast<DevicePointer>(first * qkv.size(2) * 4);
-      in.partial = address(partial);
-      in.statistics = address(statistics);
-      in.arrived = address(arrived);
-      in.out = address(attended_) +
-               static_cast<DevicePointer>((rows_.prompts + first) * attended_.size(1) * 2);
-      checked(engine::check_operands(in));
-      launch(engine_.attention_decode,
-             blocks_of(parts, blocks, std::min(most, rows_.decoded - first), 128,
-                       engine_.decode_shared_bytes),
-             in);
-    }
   }
 
   // Keeps that of which the backward pass makes the probabilities again.
   void save_heads(const LayerWeights& w, const at::Tensor& of_prompts, const at::Tensor& of_decoded,
                   LayerTape& tape) const {
-    std::vector<at::Tensor> sums;
-    if (of_prompts.defined()) sums.push_back(of_prompts.sum(0));
-    if (of_decoded.defined()) sums.push_back(of_decoded.sum(0));
-    const at::Tensor qkv = in_order(at::cat(sums));
+    const at::Tensor qkv = empty_like(stream_, {stream_.size(0), w.qkv.value.size(0)}, at::kFloat);
+    add_parts(of_prompts, prompts(rows_.order), qkv);
+    add_parts(of_decoded, decoded(rows_.order), qkv);
     const HeadsShape shape{config_.heads, config_.kv_heads, config_.head_dim, config_.norm_epsilon};
     tape.attention.heads = heads_forward(shape, {w.qkv_bias, w.q_norm, w.k_norm},
                                          {all_.cosines_, all_.sines_, batch_.positions}, qkv);
     if (w.q_norm.value.defined()) tape.qkv = qkv;
     tape.attention.statistics = attention_forward(tape.attention.heads, shape, batch_).statistics;
+  }
+
+  // The sum of parts [P, R, W] to rows `places` of out [T, W].
+  static void add_parts(const at::Tensor& parts, const at::Tensor& places, const at::Tensor& out) {
+    if (!parts.defined()) return;
+    const AddPartsInput in{address(parts),
+                           address(places),
+                           address(out),
+                           parts[0].numel() / 4,
+                           static_cast<std::int32_t>(out.size(1)),
+                           static_cast<std::int32_t>(parts.size(0))};
+    check_operands(in);
+    launch(kernels().add_parts, (in.fours + 255) / 256, 256, in);
   }
 
   const EngineForward& all_;
@@ -340,12 +300,13 @@ class EngineForward::Pass {
 };
 
 EngineForward::EngineForward(const Weights& weights, const at::Tensor& cosines,
-                             const at::Tensor& sines, std::unique_ptr<Loaded> loaded)
+                             const at::Tensor& sines, std::unique_ptr<Loaded> loaded,
+                             EngineProducts products)
     : weights_(weights),
       cosines_(cosines),
       sines_(sines),
       loaded_(std::move(loaded)),
-      products_(loaded_->kernels.matmuls, loaded_->context.multiprocessors()) {}
+      products_(std::move(products)) {}
 
 EngineForward::~EngineForward() = default;
 
@@ -378,8 +339,11 @@ Result<std::unique_ptr<EngineForward>> EngineForward::make(const Weights& weight
   auto loaded = std::make_unique<Loaded>(std::move(context));
   KW_TRY(loaded->kernels, engine::Kernels::make(loaded->context, config, lm::WeightType::kBFloat16,
                                                 kSplitTiles, os::cache_home() / "cubin"));
+  KW_TRY(loaded->decoded_attention,
+         DecodedAttention::make(loaded->context, config, loaded->kernels, kSplitTiles));
+  KW_TRY(EngineProducts products, EngineProducts::make(loaded->context, loaded->kernels));
   return std::unique_ptr<EngineForward>(
-      new EngineForward(weights, cosines, sines, std::move(loaded)));
+      new EngineForward(weights, cosines, sines, std::move(loaded), std::move(products)));
 }
 
 at::Tensor EngineForward::hidden(const Batch& batch, Tape* tape,

@@ -46,7 +46,7 @@ class EngineForward {
   struct Loaded;
   class Pass;
   EngineForward(const Weights& weights, const at::Tensor& cosines, const at::Tensor& sines,
-                std::unique_ptr<Loaded> loaded);
+                std::unique_ptr<Loaded> loaded, EngineProducts products);
 
   const Weights& weights_;
   at::Tensor cosines_, sines_;

@@ -64,6 +64,7 @@ Status Kernels::load() {
   KW_TRY(adamw, adamw_.function("kw_adamw"));
   KW_TRY(finish_rows, engine_rows_.function("kw_finish_rows"));
   KW_TRY(scaled_silu, engine_rows_.function("kw_scaled_silu"));
+  KW_TRY(add_parts, engine_rows_.function("kw_add_parts"));
   return {};
 }
 

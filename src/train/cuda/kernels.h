@@ -83,9 +83,14 @@ struct FinishRowsInput {
   float epsilon;
 };
 struct ScaledSiluInput {
-  DevicePointer sums, factors, bias, out, inner;
+  DevicePointer sums, factors, bias, out, inner, places;
   std::int64_t fours;
   std::int32_t width;
+};
+struct AddPartsInput {
+  DevicePointer parts, places, out;
+  std::int64_t fours;
+  std::int32_t width, count;
 };
 
 // Kernels that exist in several sizes, and the threads of a block.
@@ -117,7 +122,7 @@ struct AttentionKernels {
 class Kernels {
  public:
   Function add_column_sums, silu_multiply, silu_multiply_backward, head_statistics, head_gradient,
-      squares, norm_of_squares, adamw, finish_rows, scaled_silu;
+      squares, norm_of_squares, adamw, finish_rows, scaled_silu, add_parts;
   // kUnsupported: wider than these kernels go.
   Result<NormKernels> norm(std::int64_t width) const;
   Result<HeadsKernels> heads(std::int64_t head_dim) const;

@@ -48,11 +48,11 @@ struct DecodePlace {
   int splits, first, end;  // tiles [first, end) are this block's
 };
 
-__device__ __forceinline__ DecodePlace decode_place(const DecodeInput& in) {
+__device__ __forceinline__ DecodePlace decode_place(const HeadInput& in, int row) {
   DecodePlace p;
-  p.row = in.row_list != nullptr ? __ldcg(in.row_list + blockIdx.z) : (int)blockIdx.z;
-  p.slot = __ldcg(in.heads.slots + p.row);
-  p.position = __ldcg(in.heads.positions + p.row);
+  p.row = row;
+  p.slot = __ldcg(in.slots + row);
+  p.position = __ldcg(in.positions + row);
   p.kv_head = blockIdx.y / kHeadTiles;
   const int tile_head = (blockIdx.y % kHeadTiles) * 8;
   p.first_head = p.kv_head * kGroup + tile_head;
@@ -66,22 +66,21 @@ __device__ __forceinline__ DecodePlace decode_place(const DecodeInput& in) {
   return p;
 }
 
-// Keys and values of a tile's positions of earlier steps, zeros for the others. One group of copies
+// Keys and values of a tile's positions under `known`, zeros for the others. One group of copies
 // whether there is such a tile or not.
-__device__ __forceinline__ void load_tile(const DecodeInput& in, const DecodePlace& p, int tile,
-                                          u32 stage) {
+__device__ __forceinline__ void load_tile(const HeadInput& in, const DecodePlace& p, int known,
+                                          int tile, u32 stage) {
   constexpr int kPieces = KW_HEAD_DIM / 8;  // of 16 bytes
   const int lane = threadIdx.x & 31;
   if (tile < p.end) {
 #pragma unroll
     for (int which = 0; which < 2; ++which) {
-      const KvElement* from =
-          in.heads.kv + kv_offset(in.heads, p.slot, p.kv_head, which, tile * kTile);
+      const KvElement* from = in.kv + kv_offset(in, p.slot, p.kv_head, which, tile * kTile);
 #pragma unroll
       for (int j = 0; j < kTile * kPieces / 32; ++j) {
         const int i = j * 32 + lane, position = i / kPieces, piece = i % kPieces;
         copy_async_or_zero(stage + which * kTileBytes + position * kPitch * 2 + piece * 16,
-                           from + i * 8, tile * kTile + position < p.position);
+                           from + i * 8, tile * kTile + position < known);
       }
     }
   }
@@ -104,33 +103,38 @@ struct MyHeads {
   }
 };
 
+// The query of head `item` of the tile, upper parts and rest; zeros where there is no such head.
+__device__ __forceinline__ void write_query(HeadPairs& head, const HeadInput& in, int item,
+                                            int heads, const Angles& angles, u16* queries) {
+  const int lane = threadIdx.x & 31;
+  const float scale = 1.0f / sqrtf((float)KW_HEAD_DIM);
+  u16 *upper = queries + item * kPitch, *rest = upper + 8 * kPitch;
+  rotate_head(head, in, in.q_norm, angles);
+#pragma unroll
+  for (int k = 0; k < kPairs; ++k) {
+    const int at = lane + 32 * k;
+    if (at >= kHalf) continue;
+    u32 u = 0, r = 0;
+    if (item < heads) split_pair(head.first[k] * scale, head.second[k] * scale, u, r);
+    upper[at] = (u16)u;
+    upper[at + kHalf] = (u16)(u >> 16);
+    rest[at] = (u16)r;
+    rest[at + kHalf] = (u16)(r >> 16);
+  }
+}
+
 // Queries, and, in the block that has the row's own position, its key and value.
 __device__ __forceinline__ void prepare_heads(const DecodeInput& in, const DecodePlace& p,
                                               const MyHeads& mine, const Angles& angles,
                                               bool has_own, char* shared) {
-  const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
-  const float scale = 1.0f / sqrtf((float)KW_HEAD_DIM);
-  u16 *upper = (u16*)(shared + kQueryAt), *rest = upper + 8 * kPitch;
+  const int warp = threadIdx.x / 32;
   HeadPairs heads[3];
   load_heads(in.heads, p.row, mine.numbers, heads);
 #pragma unroll
   for (int i = 0; i < 3; ++i) add_to(heads[i], mine.biases[i]);
 #pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const int item = warp + i * 4;
-    rotate_head(heads[i], in.heads, in.heads.q_norm, angles);
-#pragma unroll
-    for (int k = 0; k < kPairs; ++k) {
-      const int at = lane + 32 * k;
-      if (at >= kHalf) continue;
-      u32 u = 0, r = 0;
-      if (item < p.heads) split_pair(heads[i].first[k] * scale, heads[i].second[k] * scale, u, r);
-      upper[item * kPitch + at] = (u16)u;
-      upper[item * kPitch + at + kHalf] = (u16)(u >> 16);
-      rest[item * kPitch + at] = (u16)r;
-      rest[item * kPitch + at + kHalf] = (u16)(r >> 16);
-    }
-  }
+  for (int i = 0; i < 2; ++i)
+    write_query(heads[i], in.heads, warp + i * 4, p.heads, angles, (u16*)(shared + kQueryAt));
   if (!has_own || warp >= 2) return;
   const bool is_key = warp == 0;
   if (is_key) rotate_head(heads[2], in.heads, in.heads.k_norm, angles);
@@ -159,14 +163,14 @@ struct WarpResult {
 };
 
 // The queries of all heads as the small side of a matmul with 16 dimensions.
+template <bool kKept>  // in registers
 struct Queries {
-  static constexpr bool kKept = kBlocks <= 8;  // in registers
   u32 kept[kKept ? kBlocks : 1][4];
   u32 from;
 
-  __device__ __forceinline__ explicit Queries(const char* shared) {
+  __device__ __forceinline__ explicit Queries(const u16* queries) {
     const int lane = threadIdx.x & 31;
-    from = shared_address(shared + kQueryAt) + (lane & 15) * kPitch * 2 + (lane >> 4) * 16;
+    from = shared_address(queries) + (lane & 15) * kPitch * 2 + (lane >> 4) * 16;
     if (!kKept) return;
 #pragma unroll
     for (int k = 0; k < (kKept ? kBlocks : 1); ++k) load_matrices(kept[k], from + k * 32);
@@ -182,7 +186,9 @@ struct Queries {
 };
 
 // Scores of a lane's head: positions 2 t, 2 t + 1, 2 t + 8, 2 t + 9 of the tile.
-__device__ __forceinline__ void score_tile(const Queries& queries, u32 stage, float (&scores)[4]) {
+template <bool kKept>
+__device__ __forceinline__ void score_tile(const Queries<kKept>& queries, u32 stage,
+                                           float (&scores)[4]) {
   const int lane = threadIdx.x & 31;
   // Matrices: (positions, dimensions) 0-7 x 0-7, 0-7 x 8-15, 8-15 x 0-7, 8-15 x 8-15.
   const u32 keys = stage + ((lane & 7) + (lane >> 4) * 8) * kPitch * 2 + ((lane >> 3) & 1) * 16;
@@ -200,6 +206,15 @@ __device__ __forceinline__ void score_tile(const Queries& queries, u32 stage, fl
     const float* even = sums[0][i / 2] + i % 2;
     const float* odd = sums[1][i / 2] + i % 2;
     scores[i] = (even[0] + odd[0]) + (even[2] + odd[2]);
+  }
+}
+
+// Later positions than the row's are not seen.
+__device__ __forceinline__ void hide_later(float (&scores)[4], int tile, int last) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int position = tile * kTile + 2 * (int)(threadIdx.x & 3) + (i / 2) * 8 + i % 2;
+    if (position > last) scores[i] = KW_NEGATIVE_INFINITY;
   }
 }
 
@@ -256,6 +271,14 @@ __device__ __forceinline__ void stage_result(const WarpResult& r, char* shared) 
   }
 }
 
+// The memory in which results of a row's splits meet.
+struct Partial {
+  float* sums;
+  float2* statistics;
+  u32* arrived;
+  Activation* out;  // [rows, H d]
+};
+
 // It adds up results that belong to different largest scores.
 struct Merged {
   float4 sum;
@@ -278,12 +301,12 @@ struct Merged {
   }
 };
 
-__device__ __forceinline__ Activation* output_of(const DecodeInput& in, const DecodePlace& p,
-                                                 int head, int at) {
-  return in.out + ((i64)p.row * KW_HEADS + p.first_head + head) * KW_HEAD_DIM + at;
+__device__ __forceinline__ Activation* output_of(Activation* out, const DecodePlace& p, int head,
+                                                 int at) {
+  return out + ((i64)p.row * KW_HEADS + p.first_head + head) * KW_HEAD_DIM + at;
 }
 
-__device__ __forceinline__ void combine(const DecodeInput& in, const DecodePlace& p, i64 place) {
+__device__ __forceinline__ void combine(const Partial& in, const DecodePlace& p, i64 place) {
   constexpr int kFours = KW_HEAD_DIM / 4;
   for (int i = threadIdx.x; i < p.heads * kFours; i += kThreads) {
     const int head = i / kFours, at = (i % kFours) * 4;
@@ -294,17 +317,18 @@ __device__ __forceinline__ void combine(const DecodeInput& in, const DecodePlace
     for (int s = 0; s < p.splits; ++s) {
       const i64 one = (place + s) * kTileHeads + head;
       const float2 numbers = __ldcg(in.statistics + one);
-      all.add(__ldcg((const float4*)(in.partial + one * KW_HEAD_DIM + at)), numbers.x, numbers.y);
+      all.add(__ldcg((const float4*)(in.sums + one * KW_HEAD_DIM + at)), numbers.x, numbers.y);
     }
-    all.store(output_of(in, p, head, at));
+    all.store(output_of(in.out, p, head, at));
   }
 }
 
-__device__ __forceinline__ void write_result(const DecodeInput& in, const DecodePlace& p,
+// pair: the row's and its heads' number among those of the launch.
+__device__ __forceinline__ void write_result(const Partial& in, const DecodePlace& p, i64 pair,
                                              char* shared) {
   constexpr int kFours = KW_HEAD_DIM / 4;
   const float* numbers = (const float*)(shared + kHeadNumbersAt);
-  const i64 pair = (i64)blockIdx.z * gridDim.y + blockIdx.y, place = pair * gridDim.x;
+  const i64 place = pair * gridDim.x;
   for (int i = threadIdx.x; i < p.heads * kFours; i += kThreads) {
     const int head = i / kFours, at = (i % kFours) * 4;
     float largest = numbers[head];
@@ -316,11 +340,11 @@ __device__ __forceinline__ void write_result(const DecodeInput& in, const Decode
       all.add(*(const float4*)(shared + w * kRingBytes + (head * kOutPitch + at) * 4),
               numbers[w * 16 + head], numbers[w * 16 + 8 + head]);
     if (p.splits == 1) {
-      all.store(output_of(in, p, head, at));
+      all.store(output_of(in.out, p, head, at));
       continue;
     }
     const i64 mine = (place + blockIdx.x) * kTileHeads + head;
-    *(float4*)(in.partial + mine * KW_HEAD_DIM + at) = all.sum;
+    *(float4*)(in.sums + mine * KW_HEAD_DIM + at) = all.sum;
     if (at == 0) in.statistics[mine] = make_float2(largest, all.weight);
   }
   if (p.splits == 1) return;
@@ -338,12 +362,13 @@ __device__ __forceinline__ void write_result(const DecodeInput& in, const Decode
 KW_KERNEL __launch_bounds__(kThreads) kw_attention_decode(const DecodeInput in) {
   extern __shared__ __align__(128) char shared[];
   let_next_kernel_start();
-  const DecodePlace p = decode_place(in);
+  const int row = in.row_list != nullptr ? __ldcg(in.row_list + blockIdx.z) : (int)blockIdx.z;
+  const DecodePlace p = decode_place(in.heads, row);
   if (p.slot < 0 || (int)blockIdx.x >= p.splits) {
     wait_for_previous_kernel();
     if (p.slot < 0 && blockIdx.x == 0)
       for (int i = threadIdx.x; i < p.heads * KW_HEAD_DIM; i += kThreads)
-        store_one(output_of(in, p, 0, i), 0.0f);
+        store_one(output_of(in.out, p, 0, i), 0.0f);
     return;
   }
   const int warp = threadIdx.x / 32;
@@ -351,20 +376,22 @@ KW_KERNEL __launch_bounds__(kThreads) kw_attention_decode(const DecodeInput in) 
   const u32 ring_address = shared_address(ring);
 #pragma unroll
   for (int s = 0; s < kStages - 1; ++s)
-    load_tile(in, p, p.first + warp + s * kWarps, ring_address + s * kStageBytes);
+    load_tile(in.heads, p, p.position, p.first + warp + s * kWarps,
+              ring_address + s * kStageBytes);
   const Angles angles = load_angles(in.heads, p.position);
   const MyHeads mine(in, p);
   wait_for_previous_kernel();
   const int own_tile = p.position / kTile;
   prepare_heads(in, p, mine, angles, own_tile < p.end, shared);
   __syncthreads();
-  const Queries queries(shared);
+  const Queries<kBlocks <= 8> queries((const u16*)(shared + kQueryAt));
   WarpResult result = {};
   result.largest = KW_NEGATIVE_INFINITY;
   int stage = 0;
   for (int tile = p.first + warp; tile < p.end; tile += kWarps) {
     const int before = stage == 0 ? kStages - 1 : stage - 1;  // the stage that is free
-    load_tile(in, p, tile + (kStages - 1) * kWarps, ring_address + before * kStageBytes);
+    load_tile(in.heads, p, p.position, tile + (kStages - 1) * kWarps,
+              ring_address + before * kStageBytes);
     copy_async_wait<kStages - 1>();
     __syncwarp();
     if (tile == own_tile) {
@@ -373,16 +400,13 @@ KW_KERNEL __launch_bounds__(kThreads) kw_attention_decode(const DecodeInput in) 
     }
     float scores[4];
     score_tile(queries, ring_address + stage * kStageBytes, scores);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int position = tile * kTile + 2 * (int)(threadIdx.x & 3) + (i / 2) * 8 + i % 2;
-      if (position > p.position) scores[i] = KW_NEGATIVE_INFINITY;
-    }
+    hide_later(scores, tile, p.position);
     add_tile(result, scores, ring_address + stage * kStageBytes);
     __syncwarp();  // the stage is read
     stage = stage == kStages - 1 ? 0 : stage + 1;
   }
   stage_result(result, shared);
   __syncthreads();
-  write_result(in, p, shared);
+  write_result({in.partial, in.statistics, in.arrived, in.out}, p,
+               (i64)blockIdx.z * gridDim.y + blockIdx.y, shared);
 }

@@ -133,6 +133,15 @@ __device__ __forceinline__ void store_head(const HeadPairs& head, KvElement* to)
   }
 }
 
+// Head `item` >= H of [q, k, v], with its bias: a key or a value into the cache.
+__device__ __forceinline__ void keep_key_or_value(const HeadInput& in, HeadPairs& head, int item,
+                                                  const Angles& angles, int slot, int position) {
+  const bool is_key = item < KW_HEADS + KW_KV_HEADS;
+  const int which = is_key ? item - KW_HEADS : item - KW_HEADS - KW_KV_HEADS;
+  if (is_key) rotate_head(head, in, in.k_norm, angles);
+  store_head(head, in.kv + kv_offset(in, slot, which, is_key ? 0 : 1, position));
+}
+
 // Rows of row_list: rotated and scaled queries go back to where they were (float32, part 0), keys
 // and values into the cache. One block a row, a warp a head.
 KW_KERNEL __launch_bounds__(256) kw_heads(const HeadInput in, const int* row_list) {
@@ -159,10 +168,7 @@ KW_KERNEL __launch_bounds__(256) kw_heads(const HeadInput in, const int* row_lis
         to[at + kHalf] = head.second[i] * scale;
       }
     } else {
-      const bool is_key = item < KW_HEADS + KW_KV_HEADS;
-      const int which = is_key ? item - KW_HEADS : item - KW_HEADS - KW_KV_HEADS;
-      if (is_key) rotate_head(head, in, in.k_norm, angles);
-      store_head(head, in.kv + kv_offset(in, slot, which, is_key ? 0 : 1, position));
+      keep_key_or_value(in, head, item, angles, slot, position);
     }
   }
 }

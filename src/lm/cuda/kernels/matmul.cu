@@ -84,19 +84,19 @@ struct Matmul {
              barrier(step));
   }
 
-  // It begins the matmul, if a warpgroup does it.
-  __device__ __forceinline__ void multiply_stage(int step, Sums& c) const {
+  // It begins the matmul, if a warpgroup does it. begins: of new sums.
+  __device__ __forceinline__ void multiply_stage(int step, bool begins, Sums& c) const {
     const u32 weights = stage(step), rows = weights + kColumns * 128;
 #if KW_WGMMA
     warpgroup_begin();
 #pragma unroll
     for (int k = 0; k < kStep / 16; ++k)
       warpgroup_multiply(c, matrix_descriptor(rows + k * 32), matrix_descriptor(weights + k * 32),
-                         step + k > 0);
+                         !begins || k > 0);
     warpgroup_commit();
 #else
     const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
-    if (step == 0) {
+    if (begins) {
 #pragma unroll
       for (int i = 0; i < kBlocks * 4; ++i) c[i / 4][i % 4] = 0;
     }
@@ -263,15 +263,18 @@ struct Matmul {
     wait_for_cluster();
   }
 
+  // One thread calls it.
+  __device__ __forceinline__ void begin() const {
+    prefetch_map(in.x);
+#pragma unroll
+    for (int s = 0; s < kStages; ++s) barrier_begin(barrier(s), 1);
+    barriers_have_begun();
+    for (int s = 0; s < kStages; ++s) load_weights(s);
+  }
+
   __device__ __forceinline__ void run(char* memory) {
     const bool loads = threadIdx.x == 0;
-    if (loads) {
-      prefetch_map(in.x);
-#pragma unroll
-      for (int s = 0; s < kStages; ++s) barrier_begin(barrier(s), 1);
-      barriers_have_begun();
-      for (int s = 0; s < kStages; ++s) load_weights(s);
-    }
+    if (loads) begin();
     if (in.early) let_next_kernel_start();  // its loads come after these
     __syncthreads();
     wait_for_previous_kernel();
@@ -283,7 +286,7 @@ struct Matmul {
     Sums c;
     for (int s = 0; s < steps; ++s) {
       barrier_wait(barrier(s), s / kStages & 1);
-      multiply_stage(s, c);
+      multiply_stage(s, s == 0, c);
       warpgroup_wait<1>();
       __syncthreads();  // the stage before is read
       if (loads && s > 0) {

@@ -54,7 +54,8 @@ struct ScaledSiluInput {
   const float* factors;  // [R] or null: 1
   const float* bias;     // [2 F] or null
   u16* out;              // [R, F]
-  u16* inner;            // [R, 2 F]: gate and up before the bias; or null
+  u16* inner;            // [T, 2 F]: gate and up before the bias; or null
+  const i64* places;     // [R]: the rows of inner
   i64 fours;             // R F / 4
   int width;
 };
@@ -77,8 +78,9 @@ KW_KERNEL __launch_bounds__(256) kw_scaled_silu(const ScaledSiluInput in) {
   const float4 gates = *(const float4*)(in.sums + first);
   const float4 ups = *(const float4*)(in.sums + first + in.width);
   if (in.inner != nullptr) {
-    store_activations(in.inner + first, scaled(gates, factor));
-    store_activations(in.inner + first + in.width, scaled(ups, factor));
+    u16* inner = in.inner + in.places[row] * 2 * in.width + at;
+    store_activations(inner, scaled(gates, factor));
+    store_activations(inner + in.width, scaled(ups, factor));
   }
   float4 gate_bias = make_float4(0, 0, 0, 0), up_bias = gate_bias;
   if (in.bias != nullptr) {
@@ -90,4 +92,23 @@ KW_KERNEL __launch_bounds__(256) kw_scaled_silu(const ScaledSiluInput in) {
   store_activations(in.out + row * in.width + at,
                     make_float4(silu(gate.x) * up.x, silu(gate.y) * up.y, silu(gate.z) * up.z,
                                 silu(gate.w) * up.w));
+}
+
+// Four columns a thread: the sum of a product's parts, each row to its place.
+struct AddPartsInput {
+  const float* parts;  // [count, R, W]
+  const i64* places;   // [R]: the rows of out
+  float* out;          // [T, W]
+  i64 fours;           // R W / 4
+  int width, count;    // W, a multiple of 4
+};
+
+KW_KERNEL __launch_bounds__(256) kw_add_parts(const AddPartsInput in) {
+  const i64 i = (i64)blockIdx.x * 256 + threadIdx.x;
+  if (i >= in.fours) return;
+  float4 sum = *(const float4*)(in.parts + i * 4);
+  for (int p = 1; p < in.count; ++p)
+    sum = plus(sum, *(const float4*)(in.parts + (p * in.fours + i) * 4));
+  const i64 row = i * 4 / in.width;
+  *(float4*)(in.out + in.places[row] * in.width + i * 4 - row * in.width) = sum;
 }
