@@ -213,7 +213,7 @@ def main():
     parser.add_argument("--no-peer", action="store_true", help="measure ours alone")
     parser.add_argument("--ranks", type=int, action="append", default=[], help="measure this many ranks, a GPU each, beside one")
     parser.add_argument("--variants", action="store_true",
-                        help="measure nothing but the log-probabilities of many ways to compute the forward pass beside the engine's, and a step's time")
+                        help="measure nothing but log-probabilities beside the engine's, and a step's time, with products=fastest and products=engine")
     parser.add_argument("--variant-size", nargs=2, type=int, default=[64, 1600], metavar=("SEQUENCES", "TOKENS"), help="what --variants samples")
     parser.add_argument("--profile", action="store_true", help="report where the GPU's time goes, too")
     parser.add_argument("--set", action="append", default=[], help="SHAPE:key=value, a setting of ours for one shape")
