@@ -376,8 +376,7 @@ KW_KERNEL __launch_bounds__(kThreads) kw_attention_decode(const DecodeInput in) 
   const u32 ring_address = shared_address(ring);
 #pragma unroll
   for (int s = 0; s < kStages - 1; ++s)
-    load_tile(in.heads, p, p.position, p.first + warp + s * kWarps,
-              ring_address + s * kStageBytes);
+    load_tile(in.heads, p, p.position, p.first + warp + s * kWarps, ring_address + s * kStageBytes);
   const Angles angles = load_angles(in.heads, p.position);
   const MyHeads mine(in, p);
   wait_for_previous_kernel();

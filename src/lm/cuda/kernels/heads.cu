@@ -103,8 +103,7 @@ __device__ __forceinline__ void rotate_head(HeadPairs& head, const HeadInput& in
     float squares = 0;
 #pragma unroll
     for (int i = 0; i < kPairs; ++i)
-      if (lane + 32 * i < kHalf)
-        squares += sum_of_squares(head.first[i], head.second[i]);
+      if (lane + 32 * i < kHalf) squares += sum_of_squares(head.first[i], head.second[i]);
     const float factor = 1.0f / sqrtf(warp_sum(squares) / (float)KW_HEAD_DIM + in.epsilon);
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) {

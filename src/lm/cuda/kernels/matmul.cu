@@ -188,10 +188,9 @@ struct Matmul {
         const float f = factors[half];
         const float *gates = c[b] + 2 * half, *ups = c[b + kInner] + 2 * half;
         if (row < in.rows)
-          *(u32*)((u16*)in.y + (i64)row * inner + column) =
-              bf16_pair(
-                  silu(scaled_plus(gates[0], f, gate_bias.x)) * scaled_plus(ups[0], f, up_bias.x),
-                  silu(scaled_plus(gates[1], f, gate_bias.y)) * scaled_plus(ups[1], f, up_bias.y));
+          *(u32*)((u16*)in.y + (i64)row * inner + column) = bf16_pair(
+              silu(scaled_plus(gates[0], f, gate_bias.x)) * scaled_plus(ups[0], f, up_bias.x),
+              silu(scaled_plus(gates[1], f, gate_bias.y)) * scaled_plus(ups[1], f, up_bias.y));
       }
     }
   }
