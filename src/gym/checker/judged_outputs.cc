@@ -60,15 +60,24 @@ Status JudgedOutputs::record(std::size_t output, const CheckReport& report, std:
   return {};
 }
 
-Status JudgedOutputs::compare(std::span<const std::uint32_t> sets, bool in_first_block,
-                              const FilledCases& hard) {
-  if (fault_.found()) return {};
+std::vector<ComparedCall> JudgedOutputs::calls_of(std::span<const std::uint32_t> sets) const {
   std::vector<ComparedCall> calls;
   for (std::uint32_t set : sets) {
     calls.push_back(
         {set, context_.sets[set].get(), &candidate_.outputs(), &context_.baseline.outputs()});
   }
-  KW_TRY(auto reports, context_.comparer.compare(context_.checker, calls));
+  return calls;
+}
+
+Result<Later<ComparedReports>> JudgedOutputs::compare_later(std::span<const std::uint32_t> sets) {
+  return context_.comparer.compare_later(context_.checker, calls_of(sets));
+}
+
+Status JudgedOutputs::decide(std::span<const std::uint32_t> sets, Later<ComparedReports> compared,
+                             bool in_first_block, const FilledCases& hard) {
+  if (fault_.found()) return {};
+  const std::vector<ComparedCall> calls = calls_of(sets);
+  KW_TRY(const ComparedReports reports, compared.get());
   for (std::size_t i = 0; i < sets.size(); ++i)
     KW_TRY_STATUS(compare_call(calls[i], reports[i], in_first_block, hard[sets[i]]));
   return {};

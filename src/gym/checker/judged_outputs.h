@@ -8,8 +8,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/later.h"
 #include "base/result.h"
 #include "gym/checker/benchmark_rules.h"
 #include "gym/checker/fault.h"
@@ -31,10 +33,20 @@ class JudgedOutputs {
  public:
   JudgedOutputs(JudgingContext& context, Side& candidate, FirstFault& fault);
 
-  // Compares one call a set with the baseline's. in_first_block: the calls that the benchmarks' own
+  // Begins to compare one call a set with the baseline's.
+  Result<Later<ComparedReports>> compare_later(std::span<const std::uint32_t> sets);
+  // Judges the same calls by what that gives. in_first_block: the calls that the benchmarks' own
   // rules look at. hard: of all sets. Where the reference cannot be judged by on hard inputs,
   // nothing is decided.
-  Status compare(std::span<const std::uint32_t> sets, bool in_first_block, const FilledCases& hard);
+  Status decide(std::span<const std::uint32_t> sets, Later<ComparedReports> compared,
+                bool in_first_block, const FilledCases& hard);
+  // Both at once.
+  Status compare(std::span<const std::uint32_t> sets, bool in_first_block,
+                 const FilledCases& hard) {
+    if (fault_.found()) return {};
+    KW_TRY(Later<ComparedReports> compared, compare_later(sets));
+    return decide(sets, std::move(compared), in_first_block, hard);
+  }
   // Compares one call with float64: by a known instance that the set's inputs are, or (nullptr) by
   // running the reference on them.
   Status audit(std::uint32_t set, const AuditInstance* known);
@@ -55,6 +67,7 @@ class JudgedOutputs {
     std::unique_ptr<KnownOutputs> again;
   };
 
+  std::vector<ComparedCall> calls_of(std::span<const std::uint32_t> sets) const;
   Status compare_call(const ComparedCall& call, const std::vector<CheckReport>& reports,
                       bool in_first_block, const std::optional<FilledCase>& hard);
   // A candidate's output, or a part of it by itself.
