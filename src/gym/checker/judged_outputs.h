@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,8 +49,12 @@ class JudgedOutputs {
     return decide(sets, std::move(compared), in_first_block, hard);
   }
   // Compares one call with float64: by a known instance that the set's inputs are, or (nullptr) by
-  // running the reference on them.
+  // running the reference on them. Beside a GPU that is timed, a thread may do the first while
+  // further calls are made; end_audit() has its answer.
   Status audit(std::uint32_t set, const AuditInstance* known);
+  // Waits for what audit() has left to a thread. To be called before the next audit's inputs are
+  // drawn, while no set's inputs are needed, and at the end.
+  Status end_audit();
   // Collects the draws of sampled outputs; judge_samples() judges them together at the end.
   Status add_samples(std::span<const std::uint32_t> sets);
   void judge_samples();
@@ -78,6 +83,17 @@ class JudgedOutputs {
     std::span<const std::byte> bytes;
     std::vector<std::byte> own;
   };
+  // What a thread compares beside the next calls. A failure is looked at again as any other: on the
+  // same inputs, which their seed gives once more, and on the kept outputs.
+  struct BegunAudit {
+    std::uint32_t set = 0;
+    const AuditInstance* known = nullptr;
+    std::vector<std::vector<std::byte>> outputs;
+    std::future<std::vector<CheckReport>>
+        reports;  // joins the thread: declared behind what it reads
+  };
+  bool may_audit_beside() const;
+  Status begin_audit(std::uint32_t set, const AuditInstance& known);
   Result<OutputBytes> output_of(std::uint32_t set, std::size_t j, const Selection* part) const;
   Selections doubtful_parts(std::span<const CheckReport> reports);
   Status ask_oracle(std::uint32_t set, Selections selected);
@@ -102,6 +118,9 @@ class JudgedOutputs {
   std::map<std::size_t, SamplingTest> sampled_;  // by output
   std::int64_t audits_ = 0;
   std::vector<std::int64_t> hard_calls_;
+  const std::vector<std::vector<std::byte>>* kept_ =
+      nullptr;  // judged instead of what is there now
+  std::optional<BegunAudit> begun_;
 };
 
 }  // namespace kw::gym

@@ -481,6 +481,18 @@ TEST(Judgement, TellsHowLongTheGpuWasBusyMeanwhile) {
   EXPECT_EQ(report["cost"]["gpu_busy_ms"], launches);
 }
 
+TEST(Judgement, AnAuditBesideAGpuConvictsAtTheEnd) {
+  FakeWorkload workload;
+  workload.learn_from_oracle();
+  ExecutorScript wrong = on_gpu();
+  wrong.kernel = [right = wrong.kernel](const ScriptedCall& call) {
+    right(call);
+    call.y()[3] += 0.25F;
+  };
+  workload.start_baseline(wrong);
+  EXPECT_EQ(outcome_of(judge(workload, wrong)), "wrong_value");
+}
+
 TEST(Judgement, APlanIsProfiledAndItsMemoryTold) {
   FakeWorkload workload;
   workload.roofline = task::GpuRoofline{2048, 0, 4e12, 0, ""};
