@@ -326,8 +326,7 @@ JudgingContext Session::context_of(const MeasuringGoal& goal, TimingLease& lease
           lease,
           backend_.clock(),
           backend_.machine(),
-          roofline_,
-          backend_.gpu_busy()};
+          roofline_};
 }
 
 Status Session::keep_resident(std::unique_ptr<Side> side, task::Outcome outcome) {
