@@ -15,7 +15,6 @@ constexpr int kMaxUses = 32;
 constexpr std::size_t kMaxMixedAxes = 3;
 constexpr std::int64_t kReducedElements = 64;  // of outputs that everything is reduced to
 constexpr std::size_t kKnownMemory = 256ULL << 20U;
-constexpr std::size_t kMinShare = 2;
 constexpr std::size_t kWithMixes = 2;  // calls beside the mixes where not all cases are called
 
 bool contains(const std::vector<HardKind>& kinds, HardKind kind) {
@@ -114,7 +113,7 @@ std::vector<std::size_t> HardCases::choose(std::size_t most, int process_pairs, 
   };
   // The mixes along the first axis show all kinds where results are of rows.
   std::size_t certain = mixes(first_mixes_);
-  if (share > 1) most = std::min(most, std::max(kMinShare, (all.size() + share - 1) / share));
+  if (share > 1) most = std::max<std::size_t>(1, std::min(most, all.size()) / share);
   if (all.size() <= most) {
     out = all;
   } else {
@@ -122,8 +121,13 @@ std::vector<std::size_t> HardCases::choose(std::size_t most, int process_pairs, 
     out.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(certain));
     const std::vector<std::size_t> rest(all.begin() + static_cast<std::ptrdiff_t>(certain),
                                         all.end());
-    if (share > 1 && certain > 0) out = {out[static_cast<std::size_t>(pair) % certain]};
-    while (out.size() < most) out.push_back(rest[next_++ % rest.size()]);
+    if (share > 1 && certain > 0) {
+      // Where pairs have one case each, half of them have others than these mixes.
+      const auto number = static_cast<std::size_t>(pair);
+      const bool has_mix = most > 1 || rest.empty() || number % (2 * certain) < certain;
+      out = has_mix ? std::vector{out[number % certain]} : std::vector<std::size_t>();
+    }
+    while (out.size() < most && !rest.empty()) out.push_back(rest[next_++ % rest.size()]);
   }
   for (std::size_t i : out) {
     HardCase& hard = cases_[i];

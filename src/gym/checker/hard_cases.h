@@ -58,9 +58,8 @@ class HardCases {
   void set_fill_time(std::chrono::nanoseconds time) { fill_time_ = time; }
   HardCase& at(std::size_t i) { return cases_[i]; }
   // The numbers of the cases of one judgement: all, or at most `most` in turn, so that judgements
-  // that follow each other see all. The process pairs of a measurement share them: pair is one of
-  // them, and any two that follow each other have all mixes along the first axis. Worn cases get
-  // other inputs.
+  // that follow each other see all. The process pairs of a measurement share them, and pair is one
+  // of them: the first two have all mixes along the first axis. Worn cases get other inputs.
   std::vector<std::size_t> choose(std::size_t most, int process_pairs = 1, int pair = 0);
   // Those that every candidate sees, unless everything is reduced to a few elements and is slow.
   std::vector<std::size_t> certain() const;

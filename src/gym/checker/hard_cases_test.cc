@@ -99,12 +99,29 @@ TEST_F(HardCasesTest, JudgementsInTurnGetAllCases) {
 TEST_F(HardCasesTest, TheProcessPairsOfAMeasurementShareThem) {
   matrices();
   std::set<std::size_t> seen;
-  for (int pair = 0; pair < 12; ++pair) {
-    const auto chosen = cases_.choose(32, 8, pair);
-    EXPECT_EQ(chosen.size(), 2U);
+  for (int pair = 0; pair < 4; ++pair) {
+    const auto chosen = cases_.choose(32, 4, pair);
+    EXPECT_EQ(chosen.size(), cases_.size() / 4);
     EXPECT_EQ(chosen[0], pair % 2 == 0 ? 0U : 1U);  // any two have both mixes that show all kinds
     seen.insert(chosen.begin(), chosen.end());
   }
+  EXPECT_GT(seen.size(), 6U);
+}
+
+TEST_F(HardCasesTest, APairWithOneCaseHasAMixOrAnother) {
+  matrices();
+  std::set<std::size_t> seen;
+  for (int measurement = 0; measurement < 4; ++measurement)
+    for (int pair = 0; pair < 8; ++pair) {
+      const auto chosen = cases_.choose(5, 8, pair);
+      ASSERT_EQ(chosen.size(), 1U);
+      if (pair % 4 < 2) {
+        EXPECT_EQ(chosen[0], pair % 2 == 0 ? 0U : 1U);
+      } else {
+        EXPECT_GT(chosen[0], 1U);
+      }
+      seen.insert(chosen[0]);
+    }
   EXPECT_EQ(seen.size(), cases_.size());
 }
 

@@ -16,11 +16,11 @@ void shuffle(std::vector<T>& list, Rng& rng) {
 
 }  // namespace
 
-HardSchedule::HardSchedule(std::vector<std::size_t> cases, std::uint64_t secret_seed)
+HardSchedule::HardSchedule(std::vector<std::size_t> cases, std::uint64_t secret_seed, bool is_early)
     : rng_(secret_seed), cases_(std::move(cases)) {
   shuffle(cases_, rng_);
   pending_ = cases_;
-  kept_ = (cases_.size() + 1) / 2;
+  kept_ = (cases_.size() + (is_early ? 0 : 1)) / 2;
 }
 
 // How many of the next calls are hard.

@@ -59,6 +59,18 @@ TEST(HardSchedule, ComesAtOnceWhereNothingIsMeasured) {
   }
 }
 
+TEST(HardSchedule, ASingleCaseIsKeptOrComesEarly) {
+  for (const bool is_early : {false, true}) {
+    HardSchedule schedule({7}, 1, is_early);
+    EXPECT_EQ(schedule.next(1, Phase::kWarmUp).at(0).has_value(), is_early);
+    EXPECT_EQ(schedule.is_over(), is_early);
+    if (!is_early) {
+      EXPECT_EQ(schedule.next(1, Phase::kClosing).at(0), std::size_t{7});
+    }
+    EXPECT_TRUE(schedule.is_over());
+  }
+}
+
 TEST(HardSchedule, WithoutCasesNothingIsHard) {
   HardSchedule schedule({}, 1);
   EXPECT_TRUE(schedule.is_over());

@@ -41,6 +41,11 @@ std::vector<std::size_t> hard_cases_of(const JudgingContext& context) {
                              context.goal.pair);
 }
 
+// Four process pairs have the larger half of their hard cases early, the next four late, and so on.
+bool has_early_cases(const MeasuringGoal& goal) {
+  return pairs_of(goal) > 1 && goal.pair / 4 % 2 == 0;
+}
+
 }  // namespace
 
 bool TimedBlocks::Half::is_hard() const {
@@ -57,7 +62,7 @@ TimedBlocks::TimedBlocks(JudgingContext& context, Side& candidate, JudgedCalls& 
       secret_(context.seeds.next()),
       audits_(context.seeds.next()),
       hard_(context.options.timing ? hard_cases_of(context) : std::vector<std::size_t>{},
-            context.seeds.next()),
+            context.seeds.next(), has_early_cases(context.goal)),
       measured_{ClockedSamples(context.goal.half_width, pairs_of(context.goal))} {}
 
 // Others' measurements are no part of this one's limit.
