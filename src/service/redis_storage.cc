@@ -206,11 +206,15 @@ class LeaderLink {
     KW_TRY_STATUS(call(words, options_.patience));
     return {};
   }
-  Status renew() {
-    KW_TRY_STATUS(call(with_script(kWriteScript), milliseconds(0)));
+  // kAlreadyExists: another server leads.
+  Status renew(milliseconds patience = milliseconds(0)) {
+    KW_TRY_STATUS(call(with_script(kWriteScript), patience));
     return {};
   }
   void give_back() { (void)call_once(with_script(kReturnScript)); }
+
+  // How many there have been. While it stays, so does the process that answers.
+  std::uint64_t connections() const { return connections_; }
 
   std::vector<std::string> with_script(const char* script) const {
     return {"EVAL",      script,  "3",   kFence,
@@ -224,6 +228,7 @@ class LeaderLink {
       auto opened = connect(options_);
       if (!opened) return tl::unexpected(named(std::move(opened).error()));
       redis_.emplace(std::move(*opened));
+      ++connections_;
     }
     auto out = redis_->call(words);
     if (!out) return tl::unexpected(named(std::move(out).error()));
@@ -234,6 +239,7 @@ class LeaderLink {
   const RedisOptions& options_;
   const std::string name_;
   std::optional<RedisConnection> redis_;
+  std::uint64_t connections_ = 0;
 };
 
 class RedisStorage : public TaskStorage {
@@ -257,7 +263,45 @@ class RedisStorage : public TaskStorage {
     return std::nullopt;
   }
 
+  // Rows belong together only where one process of Redis gave all of them, since another one goes
+  // through its hashes in another order, and where nobody else led meanwhile.
   Result<Rows> load() override {
+    const auto end = steady_clock::now() + options_.patience;
+    while (true) {
+      KW_TRY_STATUS(link_.renew(options_.patience));
+      const std::uint64_t connection = link_.connections();
+      Result<Rows> out = read_rows();
+      KW_TRY_STATUS(link_.renew(options_.patience));
+      if (link_.connections() == connection) return out;
+      if (options_.stop.stop_requested() || steady_clock::now() >= end)
+        return fail(ErrorCode::kUnavailable, "{}: it was started anew while its rows were read",
+                    options_.address.text());
+    }
+  }
+
+  Status commit(const Changes& changes) override {
+    const std::string commands = packed(Json(commands_of(changes)));
+    if (Status written = link_.write(++last_commit_, commands); !written) {
+      if (written.error().code() != ErrorCode::kAlreadyExists) return written;
+      say_lost(written.error());
+      return fail(ErrorCode::kUnavailable, written.error().message());
+    }
+    for (const TicketRow& row : changes.tickets) {
+      std::vector<TicketId>& known = tickets_of_[row.job];
+      if (std::ranges::find(known, row.id) == known.end()) known.push_back(row.id);
+    }
+    for (JobId job : changes.forgotten) tickets_of_.erase(job);
+    return {};
+  }
+
+  Result<std::string> request(JobId job) override {
+    KW_TRY(RedisReply found, read({"HGET", kRequests, std::to_string(job)}));
+    if (found.kind != RedisReply::Kind::kText) return no_request(job);
+    return std::move(found.text);
+  }
+
+ private:
+  Result<Rows> read_rows() {
     Rows out;
     tickets_of_.clear();
     KW_TRY_STATUS(each(kJobs, [&](const std::string& id, std::string& row) -> Status {
@@ -291,28 +335,6 @@ class RedisStorage : public TaskStorage {
     return out;
   }
 
-  Status commit(const Changes& changes) override {
-    const std::string commands = packed(Json(commands_of(changes)));
-    if (Status written = link_.write(++last_commit_, commands); !written) {
-      if (written.error().code() != ErrorCode::kAlreadyExists) return written;
-      say_lost(written.error());
-      return fail(ErrorCode::kUnavailable, written.error().message());
-    }
-    for (const TicketRow& row : changes.tickets) {
-      std::vector<TicketId>& known = tickets_of_[row.job];
-      if (std::ranges::find(known, row.id) == known.end()) known.push_back(row.id);
-    }
-    for (JobId job : changes.forgotten) tickets_of_.erase(job);
-    return {};
-  }
-
-  Result<std::string> request(JobId job) override {
-    KW_TRY(RedisReply found, read({"HGET", kRequests, std::to_string(job)}));
-    if (found.kind != RedisReply::Kind::kText) return no_request(job);
-    return std::move(found.text);
-  }
-
- private:
   Result<RedisReply> read(const std::vector<std::string>& words) {
     return link_.call(words, options_.patience);
   }
@@ -326,7 +348,7 @@ class RedisStorage : public TaskStorage {
                 options_.address.text(), printable(schema.text, 30), kSchema);
   }
 
-  // The pairs of a hash, which is read a part at a time: nobody else writes meanwhile.
+  // The pairs of a hash, which is read a part at a time.
   template <typename Visit>
   Status each(const char* hash, const Visit& visit) {
     std::map<std::string, std::string> seen;  // HSCAN may give a field twice

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "service/testing/redis_proxy.h"
 #include "service/testing/redis_server.h"
 #include "service/testing/storage_simulation.h"
 
@@ -59,6 +60,16 @@ class RedisStorageTest : public testing::Test {
     return {.jobs = {{.id = id, .key = fmt::format("k{}", id), .request = "{}"}},
             .tickets = {{.id = id, .job = id}},
             .next_id = id + 1};
+  }
+  // Jobs 1 to last, as a leader of before stored them.
+  void add_jobs(JobId last) {
+    Changes all;
+    for (JobId id = 1; id <= last; ++id) {
+      const Changes one = of(id);
+      all.jobs.push_back(one.jobs.front());
+      all.tickets.push_back(one.tickets.front());
+    }
+    ASSERT_TRUE(lead(options)->commit(all));
   }
   RedisServer server;
   RedisOptions options;
@@ -245,6 +256,45 @@ TEST_F(RedisStorageTest, RowsOfALaterSchemaAndDamagedOnesAreRefused) {
   const auto rows = lead(options)->load();
   ASSERT_FALSE(rows.has_value());
   EXPECT_EQ(rows.error().code(), ErrorCode::kDataLoss);
+}
+
+// A process of Redis goes through a hash in an order of its own: its cursor means nothing to
+// another.
+TEST_F(RedisStorageTest, RowsAreReadAnewWhereRedisIsStartedAnewMeanwhile) {
+  constexpr JobId kJobs = 3000;  // several parts
+  add_jobs(kJobs);
+  std::atomic<int> parts = 0;
+  const RedisProxy proxy(server.address().port, [&](std::string_view sent) {
+    if (sent.find("HSCAN") == std::string_view::npos || ++parts != 3) return;
+    server.kill();
+    server.start();
+  });
+  options.address.port = proxy.port();
+  const auto storage = lead(options);
+  const auto rows = storage->load();
+  ASSERT_TRUE(rows.has_value()) << rows.error().message();
+  EXPECT_EQ(rows->jobs.size(), kJobs);
+  EXPECT_EQ(rows->tickets.size(), kJobs);
+  EXPECT_TRUE(check_rows(*rows));
+}
+
+TEST_F(RedisStorageTest, WhoLosesTheLeadWhileItReadsGetsNoRows) {
+  add_jobs(1);
+  RedisOptions other = options;
+  other.url = "http://second";
+  std::unique_ptr<TaskStorage> second;
+  const RedisProxy proxy(server.address().port, [&](std::string_view sent) {
+    if (sent.find("kernelwright:tickets") == std::string_view::npos || second != nullptr) return;
+    server.call({"DEL", "kernelwright:leader"});
+    second = lead(other);
+    EXPECT_TRUE(second->commit(of(2)));
+  });
+  options.address.port = proxy.port();
+  options.lease = seconds(60);  // nothing renews it meanwhile
+  const auto storage = lead(options);
+  const auto rows = storage->load();
+  ASSERT_FALSE(rows.has_value());
+  EXPECT_EQ(rows.error().code(), ErrorCode::kAlreadyExists) << rows.error().message();
 }
 
 TEST_F(RedisStorageTest, AFullRedisIsNoLostTask) {

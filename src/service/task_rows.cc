@@ -1,5 +1,7 @@
 #include "service/task_rows.h"
 
+#include <algorithm>
+
 #include "text/enum_names.h"
 
 namespace kw::service {
@@ -16,6 +18,15 @@ constexpr auto kNames = text::enum_names<JobState>({{JobState::kWaiting, "waitin
 
 std::string_view to_string(JobState state) {
   return kNames.name(state);
+}
+
+Status check_rows(const Rows& rows) {
+  for (const TicketRow& ticket : rows.tickets) {
+    if (std::ranges::binary_search(rows.jobs, ticket.job, {}, &JobRow::id)) continue;
+    return fail(ErrorCode::kDataLoss, "the store has task {} without its judgement {}", ticket.id,
+                ticket.job);
+  }
+  return {};
 }
 
 tl::unexpected<Error> unknown_task(TicketId ticket) {

@@ -90,4 +90,7 @@ struct Rows {
   bool operator==(const Rows&) const = default;
 };
 
+// kDataLoss names the first ticket whose job is not among the rows.
+Status check_rows(const Rows& rows);
+
 }  // namespace kw::service

@@ -63,6 +63,7 @@ Result<std::unique_ptr<TaskService>> TaskService::start(std::unique_ptr<TaskStor
 Result<std::unique_ptr<TaskService>> TaskService::start_without_thread(
     std::unique_ptr<TaskStorage> storage, TaskServiceOptions options) {
   KW_TRY(const Rows rows, storage->load());
+  KW_TRY_STATUS(check_rows(rows));
   return std::unique_ptr<TaskService>(
       new TaskService(std::move(storage), std::move(options), rows));
 }

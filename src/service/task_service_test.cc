@@ -54,6 +54,15 @@ class TaskServiceTest : public testing::Test {
   TicketId ticket = 0;
 };
 
+TEST(TaskServiceStart, RowsThatDoNotBelongTogetherAreRefused) {
+  auto storage = std::make_unique<MemoryStorage>();
+  ASSERT_TRUE(storage->commit({.tickets = {{.id = 4, .job = 3}}}));
+  const auto started = TaskService::start_without_thread(std::move(storage), {});
+  ASSERT_FALSE(started.has_value());
+  EXPECT_EQ(started.error().code(), ErrorCode::kDataLoss);
+  EXPECT_NE(started.error().message().find("task 4 without its judgement 3"), std::string::npos);
+}
+
 TEST_F(TaskServiceTest, ASilentWorkerIsLost) {
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(state(), "leased");
