@@ -35,7 +35,7 @@ class InterpretSession : public HostSession {
     if (report.has_passed() && !asked) {
       completion.enter("kernels");
       run->drop_stores = true;
-      KW_TRY(WorkloadReport without, judge(candidate, completion.options, completion.stop));
+      KW_TRY(WorkloadReport without, again(candidate, completion));
       run->drop_stores = false;
       report.call_ms += without.call_ms;
       if (without.has_passed()) report_token_kernel(report);
@@ -45,6 +45,11 @@ class InterpretSession : public HostSession {
   }
 
  private:
+  // The same candidate once more, under the settings of its run.
+  Result<WorkloadReport> again(Program& candidate, const Completion& completion) {
+    return judge(candidate, completion.options, 0, completion.stop);
+  }
+
   // Adds what the first judgement cannot tell: whether masked lanes must be zero, and
   // how many of an autotuner's other configurations are wrong.
   Status add_risks(Program& candidate, WorkloadReport& report, const Completion& completion) {
@@ -53,7 +58,7 @@ class InterpretSession : public HostSession {
     KW_CHECK(run.has_value());
     if (report.launches->masked_lanes) {
       run->poison_masked = true;
-      KW_TRY(WorkloadReport poisoned, judge(candidate, completion.options, completion.stop));
+      KW_TRY(WorkloadReport poisoned, again(candidate, completion));
       run->poison_masked = false;
       if (!poisoned.has_passed()) report_masked_zeros(report);
     }
@@ -62,7 +67,7 @@ class InterpretSession : public HostSession {
     for (std::uint32_t i : other_configurations(count)) {
       if (report.call_ms > kMaxRiskMs) break;
       run->configuration = i;
-      KW_TRY(WorkloadReport one, judge(candidate, completion.options, completion.stop));
+      KW_TRY(WorkloadReport one, again(candidate, completion));
       report.call_ms += one.call_ms;
       risk.tried += 1;
       risk.wrong += one.has_passed() ? 0 : 1;
