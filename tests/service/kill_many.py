@@ -27,7 +27,7 @@ import time
 from redis_process import PROGRAM, Redis
 
 GROUP, GROUPS_AT_ONCE, WORKERS, LEASED = 500, 6, 4, 100
-LEASE_SECONDS, SILENCE_SECONDS = 2, 120
+LEASE_SECONDS, SILENCE_SECONDS = 2, 600
 SERVER_LIVES, WORKER_LIVES, REDIS_LIVES = (0.5, 4.0), (0.3, 4.0), (0.3, 2.0)  # seconds
 WAYS = (OSError, http.client.HTTPException)  # a server that was killed
 SOURCE = ("import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x\n"
@@ -109,6 +109,7 @@ class Run:
         self.problems: list[str] = []
         self.read, self.taken = array.array("q", bytes(8 * tasks)), array.array("q", bytes(8 * tasks))
         self.aside = self.accepted = self.next = self.server_deaths = self.worker_deaths = self.redis_deaths = 0
+        self.heard = 0  # answers to callers that moved something on
         self.over = threading.Event()
         self.ports = [free_port(self.random) for _ in range(servers)]
         self.servers: dict[int, subprocess.Popen] = {}
@@ -150,6 +151,7 @@ class Run:
         ids = {each["id"]: first + place for place, each in enumerate(answer["tasks"])}
         with self.lock:
             self.accepted += len(ids)
+            self.heard += 1
         return name, ids
 
     def note(self, number: int, task: dict, ended: set[int]) -> None:
@@ -184,6 +186,8 @@ class Run:
                         break
                     place = answer.get("next", "")
                     if answer.get("ended"):
+                        with self.lock:
+                            self.heard += 1
                         silent_until = time.monotonic() + SILENCE_SECONDS
                     for task in answer.get("ended", []):
                         self.note(ids[task["id"]], task, ended)
@@ -204,8 +208,18 @@ class Run:
                     self.broken(f"two answers of task {number} were taken: {self.taken[number]} and {answer}")
                 self.taken[number] = answer
 
+    def lives_on(self, seconds: tuple[float, float]) -> bool:
+        """Waits for a life's time, and until something was accepted or answered meanwhile, on a machine however busy. False: the run is over."""
+        before = self.heard
+        if self.over.wait(self.random.uniform(*seconds)):
+            return False
+        while self.heard == before:
+            if self.over.wait(0.02):
+                return False
+        return True
+
     def kill_servers(self) -> None:
-        while not self.over.wait(self.random.uniform(*SERVER_LIVES)):
+        while self.lives_on(SERVER_LIVES):
             port = self.any_port()
             self.servers[port].kill()
             self.servers[port].wait()
@@ -214,7 +228,7 @@ class Run:
                 return
 
     def kill_redis(self) -> None:
-        while not self.over.wait(self.random.uniform(*REDIS_LIVES)):
+        while self.lives_on(REDIS_LIVES):
             self.redis.kill()
             self.redis_deaths += 1
             self.redis.start()
