@@ -77,23 +77,28 @@ def engine_of(process):
 
 
 def case_an_engine_that_dies_is_started_again(program, model, folder):
-    run, samples = folder / "killed", 20  # so many that the first one's end can be seen before the last one's
+    """It is killed once an attempt, until one lost its answer by that: the kill may come while nothing is asked of it."""
+    run, samples = folder / "killed", 20
     words = ("--model", model, "--samples", samples, "--parallel", 1, "--max-tokens", 400, "--no-timing", "--retry-seconds", 0.1, "--run", run, "--json")
     process = subprocess.Popen([str(program), "solve", str(PROBLEM), *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    killed, end = None, time.monotonic() + PATIENCE
-    while killed is None and process.poll() is None and time.monotonic() < end:
-        begun = (run / "events.jsonl").exists() and any(event["type"] == "decided" for event in whole_events(run))
-        killed = engine_of(process) if begun else None
+    kills, ended, end = 0, 0, time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < end:
+        types = [event["type"] for event in whole_events(run)] if (run / "events.jsonl").exists() else []
+        if "failed" in types:
+            break
+        engine = engine_of(process) if types.count("decided") > ended else None
+        if engine is not None:
+            ended = types.count("decided")
+            os.kill(engine, signal.SIGKILL)
+            kills += 1
         time.sleep(0.005)
-    expect(killed is not None, "no engine to kill")
-    if killed is not None:
-        os.kill(killed, signal.SIGKILL)
+    expect(kills > 0, "no engine to kill")
     out, err = process.communicate(timeout=PATIENCE)
     expect(process.returncode == 1, f"exit code {process.returncode}: {err}")
     row = json.loads(out)
     expect(row["attempts"] == samples and row["end"] == "attempts", f"the row: {row}")
     failed = [event for event in events(run) if event["type"] == "failed"]
-    expect(failed and all(event["stage"] == "propose" and event["again"] for event in failed), f"failures: {failed}")
+    expect(failed and all(event["stage"] == "propose" and event["again"] for event in failed), f"failures after {kills} kills: {failed}")
 
 
 def case_kernels_are_timed_while_the_engine_writes(program, model, folder):
