@@ -55,6 +55,15 @@ print(model.generate(torch.tensor([list(range(1, 17))]), max_new_tokens=1, do_sa
 """
 
 
+def random_model(scratch, name):
+    """A folder of a model of that shape."""
+    folder = pathlib.Path(scratch) / name
+    config = folder.with_name(f"{name}.json")
+    config.write_text(json.dumps({"model_type": "qwen2", "max_position_embeddings": 4096, "tie_word_embeddings": True, **SHAPES[name]}))
+    subprocess.run([PROBE, "init", config, folder, "1", "float32"], check=True)
+    return folder
+
+
 def ours(folder, dtype, batch, arguments, steps):
     words = [PROBE, "speed", folder, dtype, batch, arguments.context, steps, arguments.threads]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True)
@@ -117,11 +126,7 @@ def main():
     print("model | batch | float32 | bfloat16 | int8 | transformers float32 | times as fast")
     with tempfile.TemporaryDirectory() as scratch:
         for name in arguments.models:
-            config = pathlib.Path(scratch) / f"{name}.json"
-            config.write_text(json.dumps({"model_type": "qwen2", "max_position_embeddings": 4096, "tie_word_embeddings": True, **SHAPES[name]}))
-            folder = pathlib.Path(scratch) / name
-            subprocess.run([PROBE, "init", config, folder, "1", "float32"], check=True)
-            compare(name, str(folder), arguments)
+            compare(name, str(random_model(scratch, name)), arguments)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,12 @@ is that of torch.mm in float32: the larger one of 2048 x 2048 x 2048 and of the 
 
 import argparse
 import json
-import pathlib
+import statistics
 import subprocess
 import tempfile
 
 from common import VENV_PYTHON
-from lm_decode import PROBE, SHAPES, spread
+from lm_decode import PROBE, SHAPES, random_model, spread
 
 MATRIX_RATE = r"""
 import sys, time
@@ -63,7 +63,7 @@ def compare(name, folder, arguments):
     for dtype, rates in ours.items():
         work = operations(shape, arguments.tokens) / arguments.tokens / 1e9
         shares = [rate * work for rate in rates]
-        print(f"  {dtype}: {spread(rates)} tokens/s, {spread(shares)} GFLOP/s, {spread([100 * s / sorted(machine)[len(machine) // 2] for s in shares])} % of it", flush=True)
+        print(f"  {dtype}: {spread(rates)} tokens/s, {spread(shares)} GFLOP/s, {spread([100 * share / statistics.median(machine) for share in shares])} % of it", flush=True)
 
 
 def main():
@@ -75,11 +75,7 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         for name in arguments.models:
-            config = pathlib.Path(scratch) / f"{name}.json"
-            config.write_text(json.dumps({"model_type": "qwen2", "max_position_embeddings": 4096, "tie_word_embeddings": True, **SHAPES[name]}))
-            folder = pathlib.Path(scratch) / name
-            subprocess.run([PROBE, "init", config, folder, "1", "float32"], check=True)
-            compare(name, str(folder), arguments)
+            compare(name, str(random_model(scratch, name)), arguments)
 
 
 if __name__ == "__main__":

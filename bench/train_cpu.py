@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 from common import ROOT, VENV_PYTHON
-from lm_decode import PROBE, SHAPES
+from lm_decode import SHAPES, random_model
 
 sys.path.insert(0, str(ROOT / "tests/lm"))
 import tiny_model  # noqa: E402
@@ -59,17 +59,16 @@ print(json.dumps({"tokens_per_second": rate, "losses": losses}))
 """
 
 
-def write_inputs(folder, name):
-    config = folder.with_suffix(".json")
-    config.write_text(json.dumps({"model_type": "qwen2", "max_position_embeddings": 4096, "tie_word_embeddings": True, **SHAPES[name]}))
-    subprocess.run([PROBE, "init", config, folder, "1", "float32"], check=True)
+def write_inputs(scratch, name):
+    """The folder of a model with a tokenizer, and the file of rows."""
+    folder = random_model(scratch, name)
     (folder / "tokenizer.json").write_text(json.dumps(tiny_model.tokenizer_json(600)))
     draw = random.Random(1)
-    rows = folder.with_suffix(".jsonl")
+    rows = folder.with_name("rows.jsonl")
     with rows.open("w") as out:  # a token more than is learnt
         for _ in range(ROWS * (STEPS[name] + 1)):
             out.write(json.dumps({"tokens": [draw.randrange(1000) for _ in range(TOKENS + 1)]}) + "\n")
-    return rows
+    return folder, rows
 
 
 def ours(program, folder, rows, steps, threads):
@@ -109,8 +108,7 @@ def main():
     arguments = parser.parse_args()
     for name in arguments.models:
         with tempfile.TemporaryDirectory() as scratch:
-            folder = pathlib.Path(scratch) / name
-            rows = write_inputs(folder, name)
+            folder, rows = write_inputs(scratch, name)
             results = {"ours": [], "transformers": []}
             for _ in range(arguments.rounds):
                 mine, peer = ours(arguments.program, folder, rows, STEPS[name], arguments.threads), theirs(folder, rows, name, arguments)

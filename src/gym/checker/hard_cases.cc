@@ -122,7 +122,7 @@ std::vector<std::size_t> HardCases::choose(std::size_t most, int process_pairs, 
     const std::vector<std::size_t> rest(all.begin() + static_cast<std::ptrdiff_t>(certain),
                                         all.end());
     if (share > 1 && certain > 0) {
-      // Where pairs have one case each, half of them have others than these mixes.
+      // Half of the pairs have other cases than these mixes where each has one alone.
       const auto number = static_cast<std::size_t>(pair);
       const bool has_mix = most > 1 || rest.empty() || number % (2 * certain) < certain;
       out = has_mix ? std::vector{out[number % certain]} : std::vector<std::size_t>();
