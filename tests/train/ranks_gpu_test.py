@@ -1,5 +1,5 @@
-"""kernelwright-train sft with ranks on GPUs, over NCCL: beside one rank, with the memory that --plan says, resumed with another number of them,
-and after kill -9 of a rank.
+"""kernelwright-train with ranks on GPUs, over NCCL: sft beside one rank, with the memory that --plan says, resumed with another number of them,
+and after kill -9 of a rank; rl learns the toy.
 usage: ranks_gpu_test.py KERNELWRIGHT_TRAIN; exit 77: there are not two GPUs."""
 
 import json
@@ -13,6 +13,8 @@ import tempfile
 import time
 
 import torch
+
+from toy_model import with_heads_of_64
 
 PROGRAM = sys.argv[1]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -99,6 +101,21 @@ def check_death(work):
     assert process.returncode == 2 and len(errors) == 1 and "rank 1" in errors[0], text[-2000:]
 
 
+def check_rl(work):
+    """Ranks share the episodes of a step: the toy is learnt as by one, and each rank's sampler keeps to the trainer's numbers."""
+    words = ["--config", str(ROOT / "configs/rl_toy.toml"), "--ranks", str(RANKS)]
+    for label, limit, settings in (("fastest", 2e-4, {}), ("engine", 1e-8, {"products": "engine"})):
+        run = work / f"rl-{label}"
+        settings = {"run": run, "model": work / "model", "device": "cuda", "rank_seconds": 30, **settings}
+        words_of = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+        done = subprocess.run([PROGRAM, "rl", *words, *words_of], capture_output=True, text=True, timeout=2 * LONG, cwd=ROOT)
+        assert done.returncode == 0, done.stderr[-2000:]
+        rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        rewards, worst = [row["reward"] for row in rows], max(row["mismatch_k3"] for row in rows if row["updates"] > 0)
+        print(f"rl, {label}, {RANKS} ranks: reward {rewards[0]:.3f} to {rewards[-1]:.3f}, k3 at most {worst:.1e}", flush=True)
+        assert sum(rewards[-5:]) / 5 - sum(rewards[:5]) / 5 >= 0.2 and worst <= limit, (rewards, worst)
+
+
 def main():
     if torch.cuda.device_count() == 0:
         print("no GPU")
@@ -114,6 +131,8 @@ def main():
             split = trained(work / f"{label}-split", **{**settings, "micro_tokens": 300})
             check_alike(f"{label}, {RANKS} ranks", one, trained(work / f"{label}-n", "--ranks", str(RANKS), **settings), split)
         check_memory(work)
+        with_heads_of_64(work / "model")
+        check_rl(work)
         one = trained(work / "adamw-1", "--resume", steps=40)
         check_alike(f"resumed, {RANKS} ranks to 1", one, trained(work / "adamw-n", "--resume", steps=40))
         check_death(work)
