@@ -40,13 +40,12 @@ def rows(folder, name="metrics.jsonl"):
 
 def check_learning(work):
     """An engine that sampled with the weights of the start would learn nothing, and its numbers would leave the trainer's."""
+    engine = {"products": "engine", "model": with_heads_of_64(work / "model")}
+    stale = {"max_staleness": 1, "correction": "decoupled", "importance": "token"}
     for name, settings in {"ppo": {"updates": 2}, "one_pass": {"updates": 1}, "kl": {"kl": "k3", "kl_coefficient": 0.001}, "fastest": {"matmuls": "fastest"},
-                           "top_p": {"top_p": 0.97}, "engine": {"products": "engine", "model": with_heads_of_64(work / "model")},
-                           "engine_top_p": {"products": "engine", "model": work / "model", "top_p": 0.97},
-                           "engine_kl": {"products": "engine", "model": work / "model", "kl": "k3", "kl_coefficient": 0.001},
-                           "engine_muon": {"products": "engine", "model": work / "model", "optimizer": "muon"},
-                           "engine_lora": {"products": "engine", "model": work / "model", "lora_rank": 8, "learning_rate": 2e-2},
-                           "engine_stale": {"products": "engine", "model": work / "model", "max_staleness": 1}}.items():
+                           "top_p": {"top_p": 0.97}, "engine": engine, "engine_top_p": {**engine, "top_p": 0.97},
+                           "engine_kl": {**engine, "kl": "k3", "kl_coefficient": 0.001}, "engine_muon": {**engine, "optimizer": "muon"},
+                           "engine_lora": {**engine, "lora_rank": 8, "learning_rate": 2e-2}, "engine_stale": {**engine, **stale}}.items():
         run(work / name, **settings)
         lines = rows(work / name)
         rewards = [line["reward"] for line in lines]
