@@ -23,6 +23,7 @@ struct Matmul {
   std::int64_t first = 0, last = 0;  // of w's rows: the columns of y that are computed
   float* y = nullptr;
   std::int64_t y_stride = 0;
+  bool adds = false;  // to what is in y; not with scales
 };
 
 // One key and value head and the query heads that share it, over positions 0 to positions - 1:

@@ -31,7 +31,7 @@ inline float sum_of(const float (&lanes)[kLanes]) {
 }
 
 template <int rows, int columns, typename X, typename W>
-void tile(const X* x, const W* w, std::int64_t k, float* y, std::int64_t y_stride) {
+void tile(const X* x, const W* w, std::int64_t k, float* y, std::int64_t y_stride, bool adds) {
   float sums[rows][columns][kLanes] = {};
   std::int64_t at = 0;
   for (; at + kLanes <= k; at += kLanes)
@@ -44,7 +44,10 @@ void tile(const X* x, const W* w, std::int64_t k, float* y, std::int64_t y_strid
       for (int m = 0; m < rows; ++m)
         sums[m][n][i] += widened(x[m * k + at]) * widened(w[n * k + at]);
   for (int n = 0; n < columns; ++n)
-    for (int m = 0; m < rows; ++m) y[m * y_stride + n] = sum_of(sums[m][n]);
+    for (int m = 0; m < rows; ++m) {
+      float& to = y[m * y_stride + n];
+      to = adds ? to + sum_of(sums[m][n]) : sum_of(sums[m][n]);
+    }
 }
 
 template <typename X, typename W>
@@ -56,12 +59,12 @@ void matmul(const Matmul<X, W>& of) {
     float* y = of.y + n;
     std::int64_t m = 0;
     for (; m + 2 <= of.rows; m += 2)
-      tile<2, 2>(of.x + m * k, w, k, y + m * of.y_stride, of.y_stride);
-    if (m < of.rows) tile<1, 2>(of.x + m * k, w, k, y + m * of.y_stride, of.y_stride);
+      tile<2, 2>(of.x + m * k, w, k, y + m * of.y_stride, of.y_stride, of.adds);
+    if (m < of.rows) tile<1, 2>(of.x + m * k, w, k, y + m * of.y_stride, of.y_stride, of.adds);
   }
   if (n < of.last)
     for (std::int64_t m = 0; m < of.rows; ++m)
-      tile<1, 1>(of.x + m * k, of.w + n * k, k, of.y + m * of.y_stride + n, of.y_stride);
+      tile<1, 1>(of.x + m * k, of.w + n * k, k, of.y + m * of.y_stride + n, of.y_stride, of.adds);
 }
 
 void matmul_int8(const Matmul<std::uint16_t, std::int8_t>& of) {

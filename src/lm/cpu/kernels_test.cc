@@ -86,8 +86,12 @@ TEST(Kernels, MultiplyMatrices) {
 
       auto xb = as_bf16(x), wb = as_bf16(w);
       std::fill(y.begin(), y.end(), NAN);
-      kernels->matmul_bf16(p.of(xb, wb, y));
+      auto bf16 = p.of(xb, wb, y);
+      kernels->matmul_bf16(bf16);
       p.expect_near(y, from_bf16(xb), from_bf16(wb), 1);
+      bf16.adds = true;
+      kernels->matmul_bf16(bf16);
+      p.expect_near(y, from_bf16(xb), from_bf16(wb), 2);
 
       std::vector<std::int8_t> wi;
       std::vector<float> wf;

@@ -204,7 +204,7 @@ void along(const Matmul<typename Kind::X, typename Kind::W>& of, std::int64_t n,
   const std::int64_t length = part_of<Kind>(of.k);
   Part<Kind> part{of.x, of.k, of.w + n * of.k, of.k, 0, nullptr, false};
   for (std::int64_t at = 0; at < of.k; at += length) {
-    part.first = at == 0;
+    part.first = at == 0 && !of.adds;
     part.length = of.k - at < length ? of.k - at : length;
     part.scales = of.scales != nullptr && at + length >= of.k ? of.scales + n : nullptr;
     rows_of_tile<Kind, columns, kLines>(part, of.rows, ahead, of.y + n, of.y_stride);
@@ -308,7 +308,7 @@ void multiply_many(const Matmul<typename Kind::X, W>& of) {
       part.x = near;
       part.x_stride = length;
       part.length = k - at < length ? k - at : length;
-      part.first = at == 0;
+      part.first = at == 0 && !of.adds;
       part.scales = of.scales != nullptr && at + length >= k ? of.scales + n : nullptr;
       if constexpr (kConverts) {
         convert_rows(of.w + n * k + at, columns, k, part.length, converted, length);

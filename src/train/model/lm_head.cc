@@ -185,7 +185,7 @@ HeadGradients fused_loss_gradients(const at::Tensor& hidden, const Weight& weigh
 }  // namespace
 
 std::int64_t head_chunk_tokens(std::int64_t vocabulary, bool gpu) {
-  const std::int64_t logits = (gpu ? std::int64_t{4} << 30 : std::int64_t{64} << 20) / 4;
+  const std::int64_t logits = (gpu ? std::int64_t{4} << 30 : std::int64_t{128} << 20) / 4;
   return std::max<std::int64_t>(logits / vocabulary / 64 * 64, 64);
 }
 

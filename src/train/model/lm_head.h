@@ -22,7 +22,7 @@ struct HeadSettings {
   const cuda::EngineProducts* engine = nullptr;
 };
 
-// A C whose logits take about 4 GiB on a GPU and 64 MiB on a CPU: larger ones are no faster.
+// A C whose logits take about 4 GiB on a GPU and 128 MiB on a CPU: larger ones are no faster.
 std::int64_t head_chunk_tokens(std::int64_t vocabulary, bool gpu);
 
 // Truncated sampling leaves the tokens whose log-probability reaches the cutoff of their place, and
