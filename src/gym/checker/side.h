@@ -74,7 +74,7 @@ class Side {
     return std::max(launch.processor_time - null_launch_.processor_time,
                     std::chrono::nanoseconds(1));
   }
-  // How long it waited for its core in a launch, beyond what a null launch waits.
+  // Gives the time that it waited for its core in a launch, beyond what a null launch waits.
   std::chrono::nanoseconds net_waited(const LaunchResult& launch) const {
     return std::max(launch.waited - null_launch_.waited, std::chrono::nanoseconds(0));
   }

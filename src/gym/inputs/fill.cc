@@ -302,7 +302,7 @@ class Filler {
   std::size_t columns_ = 1;
 };
 
-// How many elements one thread fills: whole rows where rows matter.
+// One thread fills so many elements: whole rows where rows matter.
 std::size_t piece_of(Distribution distribution, std::size_t columns) {
   switch (distribution) {
     case Distribution::kOneHot:

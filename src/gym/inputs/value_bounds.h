@@ -28,7 +28,7 @@ ValueBounds representable_bounds(tensor::DType dtype, ValueBounds bounds);
 // The ends that uniform values are drawn between: narrow dtypes are rounded from float32.
 ValueBounds uniform_ends(tensor::DType dtype, ValueBounds bounds);
 
-// How many whole numbers lie in [low, high]; 0: all 2^64.
+// Counts the whole numbers in [low, high]; 0 means all 2^64.
 std::uint64_t count_of(ValueBounds whole);
 
 }  // namespace kw::gym

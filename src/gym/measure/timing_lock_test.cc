@@ -28,7 +28,7 @@ class TimingLockTest : public testing::Test {
     TimingLock looks = party(resource);
     return ::flock(looks.lock_fd(), how | LOCK_NB) == 0;
   }
-  // How many wait for a file, as the kernel lists them.
+  // Counts those that wait for a file, as the kernel lists them.
   int waiting_for(int fd) {
     struct stat file{};
     ::fstat(fd, &file);

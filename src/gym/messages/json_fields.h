@@ -26,7 +26,7 @@ namespace kw::gym {
 template <typename M, typename T>
 concept Is = std::same_as<std::remove_const_t<M>, T>;
 
-// How a reader treats keys.
+// A reader treats keys in one of two ways.
 enum class Reading {
   kStrict,   // a message of a process of the same build: each key is there, and no other
   kLenient,  // a stored file: keys may be missing (the member keeps its value), others are ignored

@@ -1,4 +1,4 @@
-// Which resource measurements on a GPU lease.
+// These tests check which resource measurements on a GPU lease.
 #include "gym/supervisor/gpu_workshop.h"
 
 #include <gtest/gtest.h>

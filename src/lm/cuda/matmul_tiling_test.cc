@@ -28,7 +28,8 @@ TEST(MatmulTiling, FillsTheGpu) {
   EXPECT_EQ(best_tiling({64, 9728, 896, 132}, 1, 96, 16), (MatmulTiling{80, 1}));
 }
 
-// Of q k v, output and down of 0.5B, 1.5B and 3B: within 1.5 % of the fastest layer at 64 rows.
+// The splits of q k v, output and down of 0.5B, 1.5B and 3B are within 1.5 % of the fastest layer
+// at 64 rows.
 TEST(MatmulTiling, FixedSplitsAreAmongTheFastest) {
   EXPECT_EQ(fixed_splits({64, 1152, 896, 132}), 3);
   EXPECT_EQ(fixed_splits({64, 896, 896, 132}), 4);

@@ -17,7 +17,7 @@ namespace kw::lm {
 
 class PreTokenizer {
  public:
-  // What our own trainer writes: one Split, then ByteLevel without an expression.
+  // Makes the one that our own trainer writes: one Split, then ByteLevel without an expression.
   explicit PreTokenizer(WordPattern pattern) : byte_level_(true) { steps_.emplace_back(pattern); }
 
   // Reads Split, Digits, Metaspace, ByteLevel, and a Sequence of these, in which ByteLevel is the

@@ -12,7 +12,7 @@
 
 namespace kw::lm {
 
-// What the tokens of one text add, put together in their order.
+// TokenDecoder puts together what the tokens of one text add, in their order.
 class TokenDecoder {
  public:
   // Reads ByteLevel (behind a ByteLevel pre-tokenizer only); for the others Metaspace, or a

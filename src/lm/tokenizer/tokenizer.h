@@ -53,8 +53,8 @@ class Tokenizer {
   // The bytes of the tokens with U+FFFD for what is no UTF-8; ids without a token are left out.
   std::string decode(std::span<const TokenId> ids, bool skip_special = true) const;
 
-  // What the token adds to decoded text; "" for an id without a token. Valid as long as the
-  // tokenizer.
+  // Gives what the token adds to decoded text; "" for an id without a token. It is valid as long
+  // as the tokenizer.
   std::string_view token_bytes(TokenId id) const;
   // The token as tokenizer.json writes it; "" for an id without one. Valid as long as the
   // tokenizer.

@@ -1,4 +1,4 @@
-// What the operators of this folder launch their kernels with. Errors fly as c10::Error.
+// The operators of this folder launch their kernels with these functions. Errors fly as c10::Error.
 #pragma once
 #include <cstdint>
 #include <utility>

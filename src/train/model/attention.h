@@ -7,7 +7,7 @@
 
 namespace kw::train {
 
-// What the forward pass leaves for the backward pass.
+// The forward pass leaves an AttentionTape for the backward pass.
 struct AttentionTape {
   at::Tensor q, k, v, out;
   at::Tensor heads;                             // q, k and v together: of our own kernels

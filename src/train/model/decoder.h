@@ -28,7 +28,7 @@ struct DecoderSettings {
   bool by_engine = false;
 };
 
-// What a forward pass leaves for its backward pass.
+// A forward pass leaves a Tape for its backward pass.
 struct Tape {
   std::vector<LayerTape> layers;  // those that are computed again have input.sum alone
   Normed last;                    // normed: [T, D], what the head takes, in the weights' dtype

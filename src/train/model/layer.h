@@ -19,7 +19,7 @@ struct LayerContext {
   at::ScalarType narrow;  // the weights' dtype
 };
 
-// Of one layer, for its backward pass.
+// A layer's forward pass leaves a LayerTape for its backward pass.
 struct LayerTape {
   Normed input;             // without normed
   at::Tensor qkv;           // [T, A d] wide; only where heads are normed

@@ -87,7 +87,7 @@ class FusedHead {
     return cuda::head_statistics(logits_, in_.targets, settings_.temperature, entropies,
                                  in_.truncation);
   }
-  // Of the chunk of the last forward; by_hidden: [C, D], filled.
+  // Goes back through the chunk of the last forward(), and fills by_hidden [C, D].
   void backward(const cuda::HeadRows& statistics, const HeadSlopes& slopes,
                 const at::Tensor& weight_gradient, const at::Tensor& by_hidden) {
     KW_CHECK(!slopes.entropies.defined() || !truncation_.cutoffs.defined());

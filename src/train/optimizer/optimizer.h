@@ -68,7 +68,7 @@ class Optimizer {
   void copy_moments(at::Tensor& first, at::Tensor& second) const;
   // The model as a checkpoint has it, laid out as its parameters, likewise.
   void copy_model(at::Tensor& model) const;
-  // What ranks other than 0 call while rank 0 calls copy_model() and then copy_moments().
+  // Ranks other than 0 call this while rank 0 calls copy_model() and then copy_moments().
   void give_state() const;
   void set_moments(const at::Tensor& first, const at::Tensor& second);
   std::int64_t steps() const { return steps_; }

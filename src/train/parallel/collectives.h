@@ -38,7 +38,7 @@ class Collectives {
   virtual void end_reduce_scatter() {}
   // Of a block [N] of any dtype each rank gives its shard; all get all.
   virtual void all_gather(at::Tensor& block, std::span<const Shard> shards) = 0;
-  // Of any dtype.
+  // The values may have any dtype.
   virtual void broadcast(at::Tensor& values, int root) = 0;
 
   bool is_root() const { return rank() == 0; }

@@ -13,7 +13,7 @@ constexpr std::int32_t kEnd = 258;  // <|im_end|>
 
 class Chat : public testing::Test {
  protected:
-  // What the model reads, special tokens included.
+  // Gives the text that the model reads, special tokens included.
   std::string read(const Tokens& tokens) const {
     const std::vector<lm::TokenId> ids(tokens.begin(), tokens.end());
     return tokenizer_.decode(ids, false);

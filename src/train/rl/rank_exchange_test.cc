@@ -68,7 +68,7 @@ class Exchange : public testing::Test {
     return out;
   }
 
-  // What every rank's `work` returned.
+  // Gives what every rank's `work` returned.
   template <typename Work>
   auto on_all(int ranks, Work work) {
     const auto groups = groups_of(ranks);

@@ -172,7 +172,7 @@ Status Run::go_on_from(const fs::path& checkpoint) {
   return {};
 }
 
-// Of rank 0.
+// Rank 0 alone does so.
 Status Run::open_files(bool resume, std::size_t checkpoints) {
   if (!group_.is_root()) return {};
   KW_TRY_STATUS(prepare_run_folder(settings_.run, resume, checkpoints, state_.step,
@@ -361,7 +361,7 @@ Status Run::learn(Played& played, RlProgress& out) {
   return {};
 }
 
-// Of rank 0.
+// Rank 0 alone does so.
 Status Run::log(const RlProgress& p) {
   if (!group_.is_root()) return {};
   const Json line = to_json(p);
@@ -372,7 +372,7 @@ Status Run::log(const RlProgress& p) {
 }
 
 Status Run::save() {
-  // What weights of before this step drew for later ones.
+  // Weights of before this step drew these for later ones.
   KW_TRY(
       const JudgedAnswers ahead,
       exchange_.answers_of_all(scheduler_->answers_before(static_cast<std::int32_t>(state_.step))));

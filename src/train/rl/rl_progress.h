@@ -1,4 +1,5 @@
-// What a step of reinforcement learning did: a row of metrics.jsonl (docs/training.md).
+// RlProgress tells what a step of reinforcement learning did: a row of metrics.jsonl
+// (docs/training.md).
 #pragma once
 #include <cstdint>
 #include <string>

@@ -24,8 +24,8 @@ struct RlStepResult {
   double clip_share = 0;     // of answer tokens, in [0, 1]: no policy gradient because of a clip
   double kl = 0;             // mean estimate of KL(policy || reference); 0 without one
   double teacher_kl = 0;     // the same of KL(policy || teacher) before the step (k1)
-  // Of the sampler's log-probabilities and the trainer's before the step, over answer tokens: means
-  // of k1 and k3, and the largest difference.
+  // The sampler's log-probabilities are compared with the trainer's before the step, over answer
+  // tokens: means of k1 and k3, and the largest difference.
   double mismatch_k1 = 0, mismatch_k3 = 0, mismatch_largest = 0;
   // Means in nats a token: the divergence from the policy that has read the feedback, and the
   // cross-entropy of what the environment said. Sums over the step's updates, before each of them.
@@ -41,7 +41,7 @@ struct RlParts {
   Weights& weights;
   const Decoder& decoder;
   Optimizer& optimizer;
-  // Of the KL, or the teacher; null: neither.
+  // The reference of the KL, or the teacher; null: there is neither.
   const Decoder* reference = nullptr;
   const Weights* reference_weights = nullptr;
   HeadSettings head = {};  // temperature: the sampler's

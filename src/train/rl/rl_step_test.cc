@@ -80,7 +80,7 @@ struct Bench {
     const std::vector<std::int64_t> lengths{static_cast<std::int64_t>(tokens.size())};
     return make_batch(tokens, targets, lengths, at::kCPU);
   }
-  // Of the answer's tokens of a sample.
+  // Gives those of the answer's tokens of a sample.
   at::Tensor logprobs_of(const Sample& one) const {
     const Batch batch = batch_of(one);
     const at::Tensor all =
@@ -302,7 +302,7 @@ struct TextBench : Bench {
     out.observation = 0.2;
     return out;
   }
-  // Of the answer's tokens of a sample, from what the teacher thinks of them.
+  // Gives that of the answer's tokens of a sample, from what the teacher thinks of them.
   at::Tensor feedback_of(const PolicySample& one, const Bench& teacher) const {
     Sample told{one.teacher_context, {}};
     told.tokens.insert(told.tokens.end(), one.sample.tokens.begin() + 3, one.sample.tokens.end());

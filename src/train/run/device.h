@@ -26,7 +26,8 @@ Status prepare_device(at::Device device, const lm::ModelConfig& config);
 void wait_for(at::Device device);
 // The most that was ever allocated for tensors, in bytes; 0 on a CPU.
 std::uint64_t peak_bytes(at::Device device);
-// Of the CPU; 0: all cores, which the processes of this machine that train together share.
+// Sets the CPU's threads; 0: all cores, which the processes of this machine that train together
+// share.
 void set_threads(std::int64_t threads, std::int64_t processes = 1);
 
 // torch's exceptions end here. Its allocator's message names sizes only.
@@ -49,7 +50,8 @@ auto without_exceptions(const Body& body) -> decltype(body()) {
   }
 }
 
-// What a product of a model's width reaches here, in FLOP a second; training reaches about half.
+// Measures what a product of a model's width reaches here, in FLOP a second; training reaches about
+// half.
 double measured_rate(at::Device device, at::ScalarType dtype, std::int64_t width);
 
 }  // namespace kw::train

@@ -1,4 +1,4 @@
-// What settings of the trainer's commands share.
+// Settings of the trainer's commands share these checks.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -229,7 +229,7 @@ Status Run::go_on_from(const fs::path& checkpoint) {
   return {};
 }
 
-// Of rank 0.
+// Rank 0 alone does so.
 Status Run::open_log(bool resume, std::size_t checkpoints) {
   if (!group_.is_root()) return {};
   KW_TRY_STATUS(
@@ -355,7 +355,7 @@ Status Run::finish(const std::atomic<bool>& stop) {
   return log(out);
 }
 
-// Of rank 0.
+// Rank 0 alone does so.
 Status Run::log(const SftProgress& p) {
   if (!group_.is_root()) return {};
   Json line = {{"step", p.step},

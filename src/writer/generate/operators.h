@@ -45,7 +45,7 @@ struct Limits {
 
 class Builder;
 
-// How an operator joins two branches.
+// A Join says how an operator joins two branches.
 struct Join {
   double weight = 0;  // 0: it does not
   bool cuts = false;  // the shapes may differ in one dimension

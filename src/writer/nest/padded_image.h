@@ -8,7 +8,7 @@
 
 namespace kw::writer {
 
-// How a product reads its right operand.
+// An ImageRead says how a product reads its right operand.
 struct ImageRead {
   ScalarRef value;                           // a load, or one that is cast
   std::vector<ScalarRef> conditions;         // under which it counts; else it is zero

@@ -1,4 +1,4 @@
-// How many random problems a test looks at.
+// A test looks at so many random problems.
 #pragma once
 #include <cstdint>
 
