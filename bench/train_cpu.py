@@ -1,16 +1,11 @@
-#!/ usr / bin / env python3
-""
-    "SFT on CPU cores, tokens a second, beside the same training with transformers in the same run.
+#!/usr/bin/env python3
+"""SFT on CPU cores, tokens a second, beside the same training with transformers in the same run.
 
-    bench /
-    train_cpu
-        .py[--program build / torch / bin / kernelwright - train][--models 27M 0.5B]
-           [--dtypes float32 bfloat16][--rounds 3][--rows 8][--threads 2][--compile]
+    bench/train_cpu.py [--program build/torch/bin/kernelwright-train] [--models 27M 0.5B] [--dtypes float32 bfloat16] [--rounds 3] [--rows 8] [--threads 2]
+                       [--compile]
 
-    A step is 8 rows of 512 tokens with AdamW and the norm of gradients clipped.transformers takes
-        the same weights and rows with sdpa,
-    all rows at once or one at a time(0.5B, whose logits would not fit),
-    its blocks compiled with-- compile.Weights are float32 on both sides; with bfloat16 ours multiplies
+A step is 8 rows of 512 tokens with AdamW and the norm of gradients clipped. transformers takes the same weights and rows with sdpa, all rows at once or
+one at a time (0.5B, whose logits would not fit), its blocks compiled with --compile. Weights are float32 on both sides; with bfloat16 ours multiplies
 copies of them, and transformers runs under autocast. Each round runs both from the start for as many steps; the first step is left out of the rates.
 The losses of both must agree to 1e-4 of themselves, or 5e-3 with bfloat16.
 Medians (smallest to largest).
@@ -93,8 +88,8 @@ def ours(folder, rows, name, dtype, arguments):
         lines = [json.loads(line) for line in (pathlib.Path(run) / "run/metrics.jsonl").read_text().splitlines()]
     lines = [line for line in lines if "tokens" in line]
     seconds = lines[-1]["seconds"] - lines[0]["seconds"]
-    return {"tokens_per_second": sum(line["tokens"] for line in lines[1:]) / seconds, "losses": [line["loss"] for line in lines]
-}
+    return {"tokens_per_second": sum(line["tokens"] for line in lines[1:]) / seconds, "losses": [line["loss"] for line in lines]}
+
 
 def theirs(folder, rows, name, dtype, arguments):
     words = [VENV_PYTHON, "-c", PEER, folder, rows, dtype, STEPS[name], ROWS_AT_ONCE[name], arguments.threads, int(arguments.compile)]
