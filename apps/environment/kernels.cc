@@ -13,6 +13,9 @@
 #include "service/remote_judge.h"
 #include "task/problem_source.h"
 #include "task/settings.h"
+#include "writer/author/answer_plan.h"
+#include "writer/author/operator_chain.h"
+#include "writer/graph/graph.h"
 
 namespace kw::environment_program {
 namespace {
@@ -74,6 +77,26 @@ gym_environment::RewardOf reward_of(const Settings& settings) {
   };
 }
 
+// An answer's plan must name the operators of the graph: without them its kernel is not right
+// either.
+gym_environment::GraphOf graphs_of(gym::Judge& judge) {
+  return [&judge](const task::Problem& problem,
+                  const std::stop_token& stop) -> Result<gym_environment::ProblemGraph> {
+    gym::TraceRequest request;
+    request.problem = problem;
+    KW_TRY(const std::string text, judge.trace(request, stop));
+    KW_TRY(const writer::Graph graph, writer::graph_from_json(text, "graph of " + problem.name));
+    const auto misfit = [operators = writer::operator_chain(graph)](std::string_view answer) {
+      const auto plan = writer::parse_plan(answer);
+      if (!plan) return plan.error().message();
+      return plan->operators == operators ? std::string()
+                                          : fmt::format("the plan's operators are {}, not {}",
+                                                        printable(plan->operators, 200), operators);
+    };
+    return gym_environment::ProblemGraph{writer::to_text(writer::without_lines(graph)), misfit};
+  };
+}
+
 Result<std::unique_ptr<environment::Environment>> environment_of(
     const Settings& settings, gym::Judge& judge, std::vector<NamedProblem> problems) {
   if (settings.kind == "plans") {
@@ -92,6 +115,8 @@ Result<std::unique_ptr<environment::Environment>> environment_of(
   parts.prompt.target = settings.eval.target;
   parts.prompt.threads = settings.eval.threads;
   parts.prompt.build_flags = gym::shown_cpp_flags();
+  parts.prompt.strategy = settings.strategy;
+  if (parts.chosen.compact) parts.graph_of = graphs_of(judge);
   parts.eval = settings.eval;
   parts.turns = settings.turns;
   return std::make_unique<gym_environment::KernelEnvironment>(std::move(problems), parts);

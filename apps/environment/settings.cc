@@ -28,6 +28,7 @@ Status read_plain(ObjectReader& reader, Settings& s) {
   KW_TRY_STATUS(read_setting(reader, "set", s.set));
   KW_TRY_STATUS(read_setting(reader, "language", s.language));
   KW_TRY_STATUS(read_setting(reader, "template", s.prompt));
+  KW_TRY_STATUS(read_setting(reader, "strategy", s.strategy));
   KW_TRY_STATUS(read_setting(reader, "list_choices", s.list_choices));
   KW_TRY_STATUS(read_setting(reader, "turns", s.turns));
   KW_TRY_STATUS(read_setting(reader, "judge", s.judge));

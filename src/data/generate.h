@@ -30,6 +30,8 @@ struct GenerateOptions {
   task::Language language = task::Language::kCpp;
   Mix mix;
   writer::GeneratorOptions problems;
+  std::string question_template;         // of `convert` and `definition`; empty: drawn
+  std::string strategy;                  // of all answers, with its usual numbers; empty: drawn
   std::vector<std::string> build_flags;  // flags that prompts mention; the same as in PromptOptions
 };
 

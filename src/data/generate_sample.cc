@@ -90,7 +90,7 @@ class SampleMaker {
     const writer::Draft& answer = drafts[0];
     Sample out;
     out.kind = kind_;
-    KW_TRY(prompt::ChatPrompt question, question_of(problem, form));
+    KW_TRY(prompt::ChatPrompt question, question_of(problem, form, answer));
     out.messages = std::move(question.messages);
     out.messages.push_back({"assistant", writer::answer_text(answer)});
     KW_TRY(out.problem, sample_problem(form.problem));
@@ -129,6 +129,7 @@ class SampleMaker {
   // The answer, and for a speed-up a slower kernel behind it.
   Result<std::vector<writer::Draft>> drafts_of(const writer::ProblemForm& form) {
     std::vector<std::string_view> names = writer::strategies(options_.language);
+    if (!options_.strategy.empty()) names = {options_.strategy};
     if (names.empty())
       return fail(ErrorCode::kInvalidArgument, "the writer has no strategy for {}",
                   task::to_string(options_.language));
@@ -152,7 +153,8 @@ class SampleMaker {
         add(names[at]);
         names.erase(names.begin() + static_cast<std::ptrdiff_t>(at));
       }
-      if (!out.empty() && rng_.uniform() < kTuned) vary(form, out.front());
+      if (!out.empty() && options_.strategy.empty() && rng_.uniform() < kTuned)
+        vary(form, out.front());
     }
     if (out.size() == wanted) return out;
     if (why && why->code() != ErrorCode::kUnsupported) return tl::unexpected(*why);
@@ -176,15 +178,19 @@ class SampleMaker {
   }
 
   Result<prompt::ChatPrompt> question_of(const writer::GeneratedProblem& problem,
-                                         const writer::ProblemForm& form) {
+                                         const writer::ProblemForm& form,
+                                         const writer::Draft& answer) {
     prompt::PromptOptions options;
     options.build_flags = options_.build_flags;
+    options.graph = writer::to_text(writer::without_lines(form.graph));
+    options.strategy = answer.strategy;
     const task::Problem shown = with_all_workloads(form.problem);
     if (kind_ == Kind::kImplement)
       return implement_prompt(shown, form.signature, options_.language, problem.steps, options);
     const bool pending = kind_ == Kind::kRepair || kind_ == Kind::kSpeedup;
-    template_ =
-        pending ? drawn_template(kPendingTemplates, rng_) : drawn_template(kTemplates, rng_);
+    template_ = pending                              ? drawn_template(kPendingTemplates, rng_)
+                : options_.question_template.empty() ? drawn_template(kTemplates, rng_)
+                                                     : options_.question_template;
     KW_TRY(const prompt::Template chosen, prompt::template_named(template_));
     if (chosen.hardware) {
       const auto known = machines_for(options_.language);

@@ -16,6 +16,7 @@ Json to_json(const writer::GeneratorOptions& bounds) {
   if (bounds.interpreted_elements > 0) out["interpreted_elements"] = bounds.interpreted_elements;
   if (!bounds.tiers.empty()) out["tiers"] = bounds.tiers;
   if (!bounds.only_first.empty()) out["only_first"] = bounds.only_first;
+  if (!bounds.only_operators.empty()) out["only_operators"] = bounds.only_operators;
   return out;
 }
 
@@ -52,6 +53,7 @@ Result<writer::GeneratorOptions> bounds_of(const Json& value) {
   }
   KW_TRY(out.tiers, tiers_of(reader));
   KW_TRY(out.only_first, reader.string_or("only_first", ""));
+  KW_TRY(out.only_operators, reader.strings_or_empty("only_operators"));
   if (out.min_depth > out.max_depth || out.max_elements < 1 || out.max_work < 1)
     return fail(ErrorCode::kInvalidArgument, "origin.bounds: there is no such problem");
   return out;

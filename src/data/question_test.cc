@@ -2,11 +2,13 @@
 // template comes.
 #include <cmath>
 #include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "data/generate.h"
 #include "data/generate_prompt.h"
+#include "data/generator_origin.h"
 #include "data/import.h"
 #include "prompt/testing/problems.h"
 
@@ -41,6 +43,31 @@ TEST(Questions, Golden) {
 // The word is in some line of the question.
 bool asks(const Sample& sample, std::string_view word) {
   return sample.messages[0].content.find(word) != std::string::npos;
+}
+
+// What a small model of one's own is taught on: few operators, one way to write them, short
+// prompts.
+TEST(Questions, OneTemplateStrategyAndFewOperators) {
+  GenerateOptions options;
+  options.seed = 5;
+  options.problems.max_elements = 4096;
+  options.problems.max_depth = 2;
+  options.problems.only_operators = {"relu", "square", "sum"};
+  options.mix = *mix_from_text("convert=1,definition=1");
+  options.question_template = "compact";
+  options.strategy = "naive";
+  std::set<std::string> seen;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    const auto sample = generate_sample(options, i);
+    ASSERT_TRUE(sample) << sample.error().message();
+    EXPECT_EQ(sample->labels.other["template"], "compact-1");
+    EXPECT_EQ(sample->labels.strategy, "naive");
+    EXPECT_TRUE(asks(*sample, "\nstrategy: naive\n") && asks(*sample, "\nreturn %"));
+    EXPECT_FALSE(asks(*sample, "# line"));
+    for (const Json& one : sample->labels.other["made_of"]) seen.insert(one.get<std::string>());
+    EXPECT_EQ(misfit_of_plan(*sample).value(), "");
+  }
+  EXPECT_EQ(seen, (std::set<std::string>{"relu", "square", "sum"}));
 }
 
 TEST(Questions, EveryTemplateIsDrawnWithAMachineOfTheLanguage) {

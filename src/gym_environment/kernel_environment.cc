@@ -19,11 +19,12 @@ using environment::Step;
 
 class KernelEnvironment::KernelEpisode : public environment::Episode {
  public:
-  KernelEpisode(const KernelEnvironmentParts& parts, const NamedProblem& named,
-                const task::Signature& signature, Observation first)
+  KernelEpisode(const KernelEnvironmentParts& parts, const NamedProblem& named, const Shown& shown,
+                Observation first)
       : parts_(parts),
         named_(named),
-        task_{named.problem, signature, parts.language, parts.chosen, parts.prompt},
+        graph_(shown.graph),
+        task_{named.problem, shown.signature, parts.language, parts.chosen, shown.prompt},
         observation_(std::move(first)) {}
 
   const Observation& observation() const override { return observation_; }
@@ -52,6 +53,10 @@ class KernelEnvironment::KernelEpisode : public environment::Episode {
 
  private:
   Result<Previous> judged(const Answer& answer, const std::stop_token& stop) const {
+    if (graph_.misfit) {
+      if (std::string misfit = graph_.misfit(answer.text); !misfit.empty())
+        return Previous{std::nullopt, std::move(misfit), std::nullopt, std::nullopt};
+    }
     std::vector<std::string> shown;
     if (previous_.candidate) shown.push_back(previous_.candidate->sources[0].content);
     Reading reading = read_answer(named_.problem, parts_.language, answer.text, answer.finish,
@@ -76,6 +81,7 @@ class KernelEnvironment::KernelEpisode : public environment::Episode {
 
   const KernelEnvironmentParts& parts_;
   const NamedProblem& named_;
+  const ProblemGraph& graph_;
   const KernelTask task_;
   Observation observation_;
   Previous previous_;
@@ -87,6 +93,7 @@ KernelEnvironment::KernelEnvironment(std::vector<NamedProblem> problems,
     : problems_(std::move(problems)), parts_(std::move(parts)) {
   std::set<std::string> keys;
   for (const NamedProblem& named : problems_) KW_CHECK(keys.insert(named.key).second);
+  KW_CHECK(!parts_.chosen.compact || parts_.graph_of);
 }
 
 std::vector<std::string> KernelEnvironment::tasks() const {
@@ -95,17 +102,23 @@ std::vector<std::string> KernelEnvironment::tasks() const {
   return out;
 }
 
-Result<const task::Signature*> KernelEnvironment::signature_of(const NamedProblem& named) {
+Result<const KernelEnvironment::Shown*> KernelEnvironment::shown(const NamedProblem& named,
+                                                                 const std::stop_token& stop) {
   {
     std::lock_guard lock(mutex_);
-    const auto found = signatures_.find(named.key);
-    if (found != signatures_.end()) return found->second.get();
+    const auto found = shown_.find(named.key);
+    if (found != shown_.end()) return found->second.get();
   }
   // Two threads may describe the same problem at first; the earlier answer stays.
-  KW_TRY(task::Signature signature, parts_.judge->describe(named.problem, parts_.eval.target));
+  Shown made{{}, parts_.prompt, {}};
+  KW_TRY(made.signature, parts_.judge->describe(named.problem, parts_.eval.target));
+  if (parts_.chosen.compact) {
+    KW_TRY(made.graph, parts_.graph_of(named.problem, stop));
+    made.prompt.graph = made.graph.text;
+  }
   std::lock_guard lock(mutex_);
-  auto& kept = signatures_[named.key];
-  if (!kept) kept = std::make_unique<const task::Signature>(std::move(signature));
+  auto& kept = shown_[named.key];
+  if (!kept) kept = std::make_unique<const Shown>(std::move(made));
   return kept.get();
 }
 
@@ -115,10 +128,10 @@ Result<std::unique_ptr<environment::Episode>> KernelEnvironment::begin(
   const auto named = std::find_if(problems_.begin(), problems_.end(),
                                   [&](const NamedProblem& one) { return one.key == task; });
   if (named == problems_.end()) return fail(ErrorCode::kNotFound, "no problem {:?}", task);
-  KW_TRY(const task::Signature* signature, signature_of(*named));
-  KW_TRY(prompt::ChatPrompt prompt,
-         first_prompt({named->problem, *signature, parts_.language, parts_.chosen, parts_.prompt}));
-  return std::make_unique<KernelEpisode>(parts_, *named, *signature,
+  KW_TRY(const Shown* told, shown(*named, stop));
+  KW_TRY(prompt::ChatPrompt prompt, first_prompt({named->problem, told->signature, parts_.language,
+                                                  parts_.chosen, told->prompt}));
+  return std::make_unique<KernelEpisode>(parts_, *named, *told,
                                          Observation{std::move(prompt.messages), true});
 }
 

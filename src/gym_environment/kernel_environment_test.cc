@@ -71,6 +71,41 @@ class Kernels : public testing::Test {
   gym::FakeJudge judge_;
 };
 
+// A plan of other operators costs no judgement.
+TEST_F(Kernels, AnAnswerThatDoesNotFitTheGraphIsNotJudged) {
+  int traced = 0, judged = 0;
+  KernelEnvironmentParts parts;
+  parts.judge = &judge_;
+  parts.reward = [](const reward::Finding& finding) {
+    return reward::named_reward(finding, {.terms = {"correct"}});
+  };
+  parts.chosen = prompt::template_named("compact").value();
+  parts.prompt.strategy = "naive";
+  parts.graph_of = [&](const task::Problem&, const std::stop_token&) -> Result<ProblemGraph> {
+    ++traced;
+    return ProblemGraph{"%0 = mul(self=x, other=2)\n", [](std::string_view answer) {
+                          return answer.starts_with("operators: mul") ? "" : "another operator";
+                        }};
+  };
+  KernelEnvironment kernels({{"first", doubled()}}, std::move(parts));
+  judge_.on_judge = [&](const gym::EvalRequest&, const std::stop_token&) -> Result<task::Verdict> {
+    ++judged;
+    return verdict(Outcome::kPassed);
+  };
+  auto episode = kernels.begin("first", {}).value();
+  EXPECT_NE(episode->observation().messages.at(0).content.find(
+                "%0 = mul(self=x, other=2)\nstrategy: naive\n"),
+            std::string::npos);
+  const Step refused = episode->step(kernel("y[0] = 2 * x[0];"), {}).value();
+  EXPECT_EQ(refused.facts.at("why_not"), "another operator");
+  EXPECT_EQ(std::pair(refused.reward, judged), std::pair(0.0, 0));
+
+  Answer fits = kernel("y[0] = 2 * x[0];");
+  fits.text = "operators: mul(2)\n" + fits.text;
+  EXPECT_EQ(kernels.begin("first", {}).value()->step(fits, {}).value().reward, 1);
+  EXPECT_EQ(std::pair(traced, judged), std::pair(1, 1));
+}
+
 TEST_F(Kernels, TheVerdictIsPaid) {
   KernelEnvironment kernels = make(1);
   EXPECT_EQ(kernels.tasks(), (std::vector<std::string>{"first", "second"}));

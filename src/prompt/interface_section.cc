@@ -1,7 +1,7 @@
 // How a candidate is called, in words and code.
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
 #include "prompt/sections.h"
@@ -41,6 +41,12 @@ std::string names(const std::vector<Argument>& arguments) {
   return join(out, ", ");
 }
 
+void add_definition_arguments(std::string& out, const Signature& signature) {
+  add_arguments(out, "input", signature.inputs, signature.input_axes);
+  add_arguments(out, "static input", signature.statics, signature.static_axes);
+  add_arguments(out, "output", signature.outputs, signature.output_axes);
+}
+
 // The order of a definition's parameters is the JSON order, statics among them; outputs are
 // returned or come last.
 std::string python_definition(const task::Problem& problem, const Signature& signature) {
@@ -50,9 +56,7 @@ std::string python_definition(const task::Problem& problem, const Signature& sig
       "Define `run` in one of two forms:\n```python\ndef run({}):  # returns {}\n    ...\n\ndef "
       "run({}, {}):  # writes into the outputs, returns nothing\n    ...\n```\n",
       join(inputs, ", "), names(signature.outputs), join(inputs, ", "), names(signature.outputs));
-  add_arguments(out, "input", signature.inputs, signature.input_axes);
-  add_arguments(out, "static input", signature.statics, signature.static_axes);
-  add_arguments(out, "output", signature.outputs, signature.output_axes);
+  add_definition_arguments(out, signature);
   if (!signature.statics.empty()) {
     out += fmt::format(
         "\nStatic inputs hold the same values on every call. `def prepare({})`, if you define it, "
@@ -63,6 +67,14 @@ std::string python_definition(const task::Problem& problem, const Signature& sig
   return out;
 }
 
+void add_module_arguments(std::string& out, const Signature& signature) {
+  add_arguments(out, "input", signature.inputs, signature.input_axes);
+  for (const Argument& argument : signature.statics) {
+    add_arguments(out, argument.is_buffer ? "buffer" : "parameter", {argument}, {});
+  }
+  add_arguments(out, "output", signature.outputs, signature.output_axes);
+}
+
 std::string python_module(const Signature& signature) {
   std::string out =
       "Define `class ModelNew(torch.nn.Module)` with the constructor arguments and the `forward` "
@@ -71,11 +83,18 @@ std::string python_module(const Signature& signature) {
       "so keep them. Input tensors are contiguous. "
       "A method `prepare(self)`, if you define it, is called once after that, is not timed, and is "
       "the place to repack weights.\n";
-  add_arguments(out, "input", signature.inputs, signature.input_axes);
-  for (const Argument& argument : signature.statics) {
-    add_arguments(out, argument.is_buffer ? "buffer" : "parameter", {argument}, {});
+  add_module_arguments(out, signature);
+  return out;
+}
+
+// The lines of a header that declare something.
+std::string declarations(const std::string& header) {
+  std::string out;
+  for (const std::string& line : split(header, '\n')) {
+    const std::string_view text = trim(line);
+    if (!text.empty() && !text.starts_with("//") && !text.starts_with("#"))
+      out += fmt::format("{}\n", line);
   }
-  add_arguments(out, "output", signature.outputs, signature.output_axes);
   return out;
 }
 
@@ -103,6 +122,17 @@ std::string interface_section(const task::Problem& problem, const Signature& sig
                               task::Language language) {
   if (language == task::Language::kCpp) return cpp(signature);
   return problem.is_module() ? python_module(signature) : python_definition(problem, signature);
+}
+
+std::string compact_interface(const task::Problem& problem, const Signature& signature,
+                              task::Language language) {
+  if (language == task::Language::kCpp) return declarations(task::problem_header(signature, false));
+  std::string out;
+  if (problem.is_module())
+    add_module_arguments(out, signature);
+  else
+    add_definition_arguments(out, signature);
+  return out;
 }
 
 }  // namespace kw::prompt

@@ -29,6 +29,14 @@ Write a fast {language} implementation of `{name}` for {target}. It replaces the
 {approach}Then give the whole code in one block, fenced with ```{tag} and ```; only the last such block is read. {answer}
 )";
 
+// A model that was taught on such prompts knows the rules, and the form of the answer.
+constexpr const char* kCompact = R"({interface}
+{graph}{strategy}
+```python
+{reference}
+```
+{before_answer})";
+
 constexpr std::string_view kApproach = "Explain your approach in a few sentences. ";
 constexpr std::string_view kPlan =
     R"(First give a plan of exactly four lines, each its name, a colon and what is asked for:
@@ -72,6 +80,20 @@ std::string reference_of(const task::Problem& problem) {
   return std::string(trim(source));
 }
 
+Result<std::string> compact_prompt(const task::Problem& problem, const task::Signature& signature,
+                                   task::Language language, const PromptOptions& options) {
+  if (options.graph.empty())
+    return fail(ErrorCode::kInvalidArgument, "a compact prompt needs the problem's graph");
+  return fmt::format(
+      fmt::runtime(kCompact),
+      fmt::arg("interface", compact_interface(problem, signature, language)),
+      fmt::arg("graph", options.graph),
+      fmt::arg("strategy",
+               options.strategy.empty() ? "" : fmt::format("strategy: {}", options.strategy)),
+      fmt::arg("reference", reference_of(problem)),
+      fmt::arg("before_answer", options.before_answer));
+}
+
 }  // namespace
 
 std::string entry_of(const task::Problem& problem, task::Language language) {
@@ -85,6 +107,7 @@ Result<std::string> problem_prompt(const task::Problem& problem, const task::Sig
                 "there is no prompt for language {} (there is one for cpp, python and triton)",
                 to_string(language));
   }
+  if (options.compact) return compact_prompt(problem, signature, language, options);
   return fmt::format(
       fmt::runtime(kTemplate), fmt::arg("language", task::facts_of(language).title),
       fmt::arg("name", printable(problem.name, 256)),

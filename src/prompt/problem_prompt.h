@@ -24,12 +24,16 @@ struct PromptOptions {
   std::optional<HardwareCard> hardware = std::nullopt;  // more facts of the machine
   bool example = false;                                 // a worked example
   bool plan = false;               // asks for a plan in fixed lines before the code
+  bool compact = false;            // names and numbers alone, for models that were taught on such
+  std::string graph = {};          // compact: the problem's operators, a line each; must be given
+  std::string strategy = {};       // compact: how the kernel shall be written; empty: not mentioned
   std::string before_answer = {};  // sections in front of the last one
 };
 
 // The signature is the one of the first workload; only its shapes of modules and its names show.
 // The same arguments give the same text. kUnsupported for languages in which candidates cannot be
-// asked for (cubin, and ones without a target yet).
+// asked for (cubin, and ones without a target yet); kInvalidArgument for a compact prompt without a
+// graph.
 Result<std::string> problem_prompt(const task::Problem& problem, const task::Signature& signature,
                                    task::Language language, const PromptOptions& options = {});
 

@@ -10,17 +10,19 @@
 namespace kw::prompt {
 namespace {
 
-constexpr std::array<Template, 5> kTemplates = {{
-    {"zero_shot", 2, false, false, false},
-    {"one_shot", 2, true, false, false},
-    {"hardware", 2, false, true, false},
-    {"plan_first", 3, false, false, true},
-    {"full", 3, true, true, true},
+constexpr std::array<Template, 6> kTemplates = {{
+    {.name = "zero_shot", .version = 2},
+    {.name = "one_shot", .version = 2, .example = true},
+    {.name = "hardware", .version = 2, .hardware = true},
+    {.name = "plan_first", .version = 3, .plan = true},
+    {.name = "full", .version = 3, .example = true, .hardware = true, .plan = true},
+    {.name = "compact", .version = 1, .compact = true},
 }};
 
 Result<PromptOptions> options_of(const Template& chosen, PromptOptions options) {
   options.example = chosen.example;
   options.plan = chosen.plan;
+  options.compact = chosen.compact;
   if (!chosen.hardware) {
     options.hardware.reset();
   } else if (!options.hardware) {

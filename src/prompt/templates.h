@@ -16,15 +16,17 @@ struct Template {
   bool example = false;   // a worked example (one-shot)
   bool hardware = false;  // the machine's facts; PromptOptions::hardware must be given
   bool plan = false;      // a plan first, in lines that can be checked
+  bool compact = false;   // names and numbers alone; PromptOptions::graph must be given
 };
 
-// zero_shot, one_shot, hardware, plan_first, and full: all three together.
+// zero_shot, one_shot, hardware, plan_first, full (all three together), and compact, for models
+// that were taught on it.
 std::span<const Template> templates();
 // kInvalidArgument with the nearest name.
 Result<Template> template_named(std::string_view name);
 
 // One user message. Errors: those of problem_prompt; kInvalidArgument for a template with hardware
-// without facts of a machine.
+// without facts of a machine, or one with a graph without that.
 Result<ChatPrompt> chat_prompt(const task::Problem& problem, const task::Signature& signature,
                                task::Language language, const Template& chosen,
                                const PromptOptions& options = {});

@@ -28,6 +28,9 @@ PromptOptions with_card() {
   card.memory_bytes_per_s = 1.25e10;
   card.software = {{"GCC", "12.2"}};
   options.hardware = card;
+  options.graph =
+      "sizes M=4\ninput x: float32[M, 8]\n%0 = softmax(self=x) -> float32[M, 8]\nreturn %0\n";
+  options.strategy = "fused";
   return options;
 }
 
@@ -86,7 +89,7 @@ TEST(Templates, Golden) {
     ASSERT_TRUE(module);
     add(*module, language, "_module");
   }
-  EXPECT_EQ(texts.size(), 20U);
+  EXPECT_EQ(texts.size(), 23U);
   expect_versioned_goldens("src/prompt/testdata/prompts", texts);
 }
 
@@ -95,6 +98,22 @@ TEST(Templates, ZeroShotIsTheProblemsPrompt) {
   auto text = problem_prompt(problem, softmax_signature(problem), Language::kCpp);
   ASSERT_TRUE(text);
   EXPECT_EQ(softmax_chat(named("zero_shot"), Language::kCpp, {}).messages[0].content, *text);
+}
+
+TEST(Templates, CompactIsShortAndNeedsTheGraph) {
+  const task::Problem problem = scaled_softmax();
+  const task::Signature signature = softmax_signature(problem);
+  PromptOptions options = with_card();
+  const auto chat = chat_prompt(problem, signature, Language::kCpp, named("compact"), options);
+  ASSERT_TRUE(chat);
+  const std::string& text = chat->messages[0].content;
+  EXPECT_NE(text.find(options.graph + "strategy: fused\n"), std::string::npos);
+  EXPECT_LT(2 * text.size(),
+            softmax_chat(named("zero_shot"), Language::kCpp).messages[0].content.size());
+  options.graph.clear();
+  const auto without = chat_prompt(problem, signature, Language::kCpp, named("compact"), options);
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.error().code(), ErrorCode::kInvalidArgument);
 }
 
 TEST(Templates, SameArgumentsSameText) {

@@ -21,6 +21,9 @@ struct DataGenerateCommand {
   int max_depth = 8;
   std::string max_elements;  // empty: the default
   std::string tiers;         // "1,2"; empty: all
+  std::string operators;     // "relu,sum"; empty: all
+  std::string question;      // the template of questions; empty: drawn
+  std::string strategy;      // of the answers; empty: drawn
   bool json = false;
 };
 
@@ -48,6 +51,16 @@ void describe(Options& o, Visit&& visit) {
               "16384, which the gym interprets"});
   visit("tiers", o.tiers,
         Facts{"--tiers", "LIST", "", "difficulties, 1 to 5, as in 1,2; without it all"});
+  visit("operators", o.operators,
+        Facts{"--operators", "LIST", "",
+              "problems of these operators alone, as in relu,sum (the label made_of names them); "
+              "without it all"});
+  visit("question", o.question,
+        Facts{"--template", "NAME", "",
+              "of all questions (convert and definition alone have one); without it drawn"});
+  visit(
+      "strategy", o.strategy,
+      Facts{"--strategy", "NAME", "", "of all answers, with its usual numbers; without it drawn"});
   visit("json", o.json, Facts{"--json", "", "", kJsonHelp});
 }
 

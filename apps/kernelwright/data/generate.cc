@@ -1,12 +1,16 @@
 // Options in, a file out; progress on stderr.
 #include "kernelwright/data/generate.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
+
+#include <fmt/ranges.h>
 
 #include "base/text.h"
 #include "data/generate.h"
 #include "kernelwright/cli/settings.h"
+#include "prompt/templates.h"
 #include "writer/author/author.h"
 
 namespace kw::front {
@@ -37,6 +41,38 @@ Result<std::vector<int>> tiers_of(const std::string& list) {
     out.push_back(static_cast<int>(tier));
   }
   return out;
+}
+
+// "relu,sum"
+Result<std::vector<std::string>> operators_of(const std::string& list) {
+  std::vector<std::string> out;
+  if (list.empty()) return out;
+  std::vector<std::string> known;
+  for (const writer::OperatorWays& one : writer::generator_operators()) known.push_back(one.name);
+  for (const std::string& word : split(list, ',')) {
+    out.emplace_back(trim(word));
+    if (std::ranges::find(known, out.back()) != known.end()) continue;
+    const std::string hint = nearest(out.back(), known);
+    return fail(ErrorCode::kInvalidArgument, "--operators: no operator \"{}\"{}",
+                printable(out.back(), 40), hint.empty() ? "" : "; did you mean " + hint + "?");
+  }
+  return out;
+}
+
+Status set_question(const DataGenerateCommand& command, data::GenerateOptions& out) {
+  const auto known = writer::strategies(out.language);
+  if (!command.strategy.empty() && std::ranges::find(known, command.strategy) == known.end())
+    return fail(ErrorCode::kInvalidArgument, "--strategy: no \"{}\"; there are {}",
+                printable(command.strategy, 40), fmt::join(known, ", "));
+  out.strategy = command.strategy;
+  if (command.question.empty()) return {};
+  auto chosen = prompt::template_named(command.question);
+  if (!chosen) return tl::unexpected(std::move(chosen).error().with_context("--template"));
+  if (out.mix.implement > 0 || out.mix.repair > 0 || out.mix.speedup > 0)
+    return fail(ErrorCode::kInvalidArgument,
+                "--template: questions of convert and definition alone have one; give --mix");
+  out.question_template = command.question;
+  return {};
 }
 
 Result<data::GenerateOptions> options_of(const DataGenerateCommand& command,
@@ -74,6 +110,8 @@ Result<data::GenerateOptions> options_of(const DataGenerateCommand& command,
     out.mix.speedup = 0;
   }
   out.build_flags = services.build_flags;
+  KW_TRY(out.problems.only_operators, operators_of(command.operators));
+  KW_TRY_STATUS(set_question(command, out));
   return out;
 }
 

@@ -23,8 +23,9 @@ struct GeneratorOptions {
   // Limit for each tensor in the two other size sets, where the shown set is larger: an interpreter
   // of kernels is slow. 0: all sets are about as large as the shown one.
   std::int64_t interpreted_elements = 0;
-  std::optional<tensor::DType> only_half;  // only problems in this type; nullopt: some in each
-  std::vector<int> tiers;                  // only problems of these; empty: of all
+  std::optional<tensor::DType> only_half;   // only problems in this type; nullopt: some in each
+  std::vector<int> tiers;                   // only problems of these; empty: of all
+  std::vector<std::string> only_operators;  // problems of these operators alone; empty: of all
   std::string only_first;  // the first operator, where the drawn input suits it; empty: by weight
   // How only_first is written, a number of its table, and problems are drawn until one can have it;
   // a way with a layer in the module alone. -1: any way.

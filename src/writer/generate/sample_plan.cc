@@ -105,15 +105,23 @@ class Sampler {
     return nullptr;
   }
 
+  bool is_allowed(const OpSpec& one) const {
+    const std::vector<std::string>& only = options_.only_operators;
+    return only.empty() || std::ranges::find(only, one.name) != only.end();
+  }
+
   template <typename Weight>
   const OpSpec* draw(const Weight& weight) {
     double sum = 0;
-    for (const OpSpec& one : all_operators()) sum += weight(one);
+    const auto weight_of_allowed = [&](const OpSpec& one) {
+      return is_allowed(one) ? weight(one) : 0.0;
+    };
+    for (const OpSpec& one : all_operators()) sum += weight_of_allowed(one);
     if (sum <= 0) return nullptr;
     double draw = rng_.uniform() * sum;
     const OpSpec* last = nullptr;
     for (const OpSpec& one : all_operators()) {
-      const double mine = weight(one);
+      const double mine = weight_of_allowed(one);
       if (mine <= 0) continue;
       last = &one;
       draw -= mine;

@@ -283,6 +283,11 @@ Result<std::string> broken_condition(const Graph& graph,
   return std::string();
 }
 
+Graph without_lines(Graph graph) {
+  for (Node& node : graph.nodes) node.line = 0;
+  return graph;
+}
+
 std::string to_text(const Graph& graph) {
   return Printer(graph).run();
 }

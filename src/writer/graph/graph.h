@@ -132,7 +132,10 @@ Result<std::string> broken_condition(const Graph& graph,
 // The graph where these sizes are numbers; they stay in `sizes`.
 Graph with_numbers(const Graph& graph, const std::map<std::string, std::int64_t>& sizes);
 
-// Text for people and golden files: one line for each input, node and output.
+// The graph as if nothing were known of the source's lines.
+Graph without_lines(Graph graph);
+
+// Text for people, prompts and golden files: one line for each input, node and output.
 std::string to_text(const Graph& graph);
 
 // Reads the form of docs/formats/graph.md. The reader accepts hostile text, since the tracer runs
