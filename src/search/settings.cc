@@ -27,6 +27,9 @@ Status resolve(Settings& s, int cores) {
     return fail(ErrorCode::kInvalidArgument, "--language: unknown language \"{}\"; there are {}",
                 printable(s.language, 40), task::languages_for(task::Target::kCpu));
   KW_TRY(auto chosen, prompt::template_named(s.prompt_template));
+  if (chosen.compact)
+    return fail(ErrorCode::kInvalidArgument,
+                "--template: {} tells a traced graph, which a search has not", chosen.name);
   s.prompt_template = chosen.name;
   KW_TRY(auto method, make_method(s.method, s.method_options()));
   s.samples = method->most_attempts();
