@@ -4,7 +4,8 @@
 # and outputs lie in the checker's device memory. A call is timed by two events on the stream. Before it
 # the GPU writes a buffer twice as large as its cache, as often as it needs to get back to its speed and
 # as the host needs to get ahead: so the call finds nothing of its own in the cache, and its kernels
-# wait for each other, not for Python.
+# wait for each other, not for Python. Whatever the host has to do for a call it does while the GPU flushes:
+# another process had the GPU before, which waits for this one's first work.
 # Results are copied to the outputs after the second event. Importing this file touches no GPU.
 import math
 import os
@@ -23,9 +24,9 @@ from memory import Region
 from run_executor import run_executor
 
 WARM_UPS = 3
-# As apps/gpu_executor/flushes.h: the least after a rest of the GPU of at most SHORT_REST, after a longer one, and the most.
-MIN_FLUSHES, FLUSHES_AFTER_REST, MAX_FLUSHES = 8, 24, 400
-SHORT_REST = 15e-3
+# As apps/gpu_executor/flushes.h: the least after no rest of the GPU, a short and a longer one, and the most.
+MIN_FLUSHES, FLUSHES_AFTER_SHORT_REST, FLUSHES_AFTER_REST, MAX_FLUSHES = 2, 8, 24, 400
+NO_REST, SHORT_REST = 4e-3, 15e-3
 # Rounds of a wait before it sleeps, where the other executor, which is not frozen, has the same core; and seconds where each has its own: a core that
 # slept is slow for the next milliseconds.
 SPINS, LONG_SPIN = 500, 3e-3
@@ -39,7 +40,10 @@ def main(control_fd=3):
 def flushes_for(host_seconds, flush_seconds, rest_seconds):
     """How many flushes keep the GPU busy while the host launches one call, with half as much to spare, and give it back its clock."""
     wanted = math.ceil(1.5 * host_seconds / max(flush_seconds, 1e-9))
-    return min(max(wanted, FLUSHES_AFTER_REST if rest_seconds > SHORT_REST else MIN_FLUSHES), MAX_FLUSHES)
+    least = MIN_FLUSHES
+    if rest_seconds > NO_REST:
+        least = FLUSHES_AFTER_REST if rest_seconds > SHORT_REST else FLUSHES_AFTER_SHORT_REST
+    return min(max(wanted, least), MAX_FLUSHES)
 
 
 def recent_longest(seconds, before):
@@ -125,7 +129,7 @@ class GpuExecutor:
             elif op == pages.OP_CALL:
                 self._run_calls()
             elif op == pages.OP_NULL_CALL:
-                self._timed(lambda: None, FLUSHES_AFTER_REST)
+                self._timed(FLUSHES_AFTER_REST)
             self._reply.done_seq[0] = expected
 
     def fail(self, failure, text):
@@ -187,15 +191,11 @@ class GpuExecutor:
         nanoseconds = 0
         for call in range(self._command.calls):
             self._reply.set_call(call)
-            arguments = self._arguments.of_set(self._command.set_of_call[call])
+            number = self._command.set_of_call[call]
             if self._launching is None:
-                self._learn_launching(arguments)
+                self._learn_launching(self._arguments.of_set(number))
             flushes = flushes_for(*self._launching, time.perf_counter() - self._worked)
-            value, took = self._timed(lambda given=arguments: self._call(given), flushes)
-            nanoseconds += took
-            self._store(value, arguments)
-        torch.cuda.synchronize()
-        self._worked = time.perf_counter()
+            nanoseconds += self._timed(flushes, number)
         self._reply.device_times[0] = self._reply.device_times[1] = nanoseconds
         self._arguments.forget_changed()
 
@@ -212,22 +212,34 @@ class GpuExecutor:
         self._call(arguments)
         host = time.perf_counter() - begun
         torch.cuda.synchronize()
-        self._launching = host, self._timed(self._flush.zero_, FLUSHES_AFTER_REST)[1] * 1e-9
+        self._launching = host, self._flush_seconds()
 
-    def _timed(self, work, flushes):
-        """(the value of work(), its nanoseconds on the GPU)."""
+    def _timed(self, flushes, number=None):
+        """The nanoseconds on the GPU of a call on this set, whose results are stored; None: of no call."""
         for _ in range(flushes):
             self._flush.zero_()
         launched = time.perf_counter()
+        arguments = None if number is None else self._arguments.of_set(number)
         self._begin.record()
-        value = work()
+        value = None if number is None else self._call(arguments)
         self._end.record()
         host = time.perf_counter() - launched
-        self._end.synchronize()
+        if number is not None:
+            self._store(value, arguments)
+        torch.cuda.synchronize()
         self._worked = time.perf_counter()
         if self._launching is not None:
             self._launching = recent_longest(host, self._launching[0]), self._launching[1]
-        return value, int(self._begin.elapsed_time(self._end) * 1e6)
+        return int(self._begin.elapsed_time(self._end) * 1e6)
+
+    def _flush_seconds(self):
+        for _ in range(FLUSHES_AFTER_REST):
+            self._flush.zero_()
+        self._begin.record()
+        self._flush.zero_()
+        self._end.record()
+        self._end.synchronize()
+        return self._begin.elapsed_time(self._end) * 1e-3
 
     def _store(self, value, arguments):
         if self._candidate.plan.destination_passing:

@@ -22,7 +22,7 @@ int Flushes::before_call(std::chrono::nanoseconds rest) const {
   if (!is_known) return kAfterRest;
   // Half as much to spare.
   const auto launches = 3 * launching_ / (2 * one_) + 1;
-  const int least = rest > kShortRest ? kAfterRest : kMin;
+  const int least = rest <= kNoRest ? kMin : rest <= kShortRest ? kAfterShortRest : kAfterRest;
   return static_cast<int>(std::clamp<std::int64_t>(launches, least, kMaxFlushes));
 }
 

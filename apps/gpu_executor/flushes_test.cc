@@ -14,6 +14,7 @@ TEST(Flushes, AreFewWhereTheGpuIsAwakeAndLaunchingIsKnown) {
   EXPECT_EQ(flushes.before_call(1ms), Flushes::kAfterRest);
   flushes.saw_launching(10us);
   EXPECT_EQ(flushes.before_call(1ms), Flushes::kMin);
+  EXPECT_EQ(flushes.before_call(5ms), Flushes::kAfterShortRest);
   EXPECT_EQ(flushes.before_call(16ms), Flushes::kAfterRest);
   flushes.forget_launching();
   EXPECT_EQ(flushes.before_call(1ms), Flushes::kAfterRest);

@@ -187,6 +187,7 @@ class GpuExecutorTest(unittest.TestCase):
     def test_the_gpu_is_kept_busy_while_the_host_launches(self):
         flush = 40e-6
         self.assertEqual(gpu_executor.flushes_for(10e-6, flush, 1e-3), gpu_executor.MIN_FLUSHES)
+        self.assertEqual(gpu_executor.flushes_for(10e-6, flush, 5e-3), gpu_executor.FLUSHES_AFTER_SHORT_REST)
         self.assertEqual(gpu_executor.flushes_for(10e-6, flush, 16e-3), gpu_executor.FLUSHES_AFTER_REST)
         self.assertEqual(gpu_executor.flushes_for(4e-3, flush, 1e-3), 150)
         self.assertEqual(gpu_executor.recent_longest(4e-6, 8e-6), 6e-6)
@@ -198,8 +199,10 @@ class GpuExecutorTest(unittest.TestCase):
         with open(path) as file:
             text = file.read()
         self.assertIn(f"kMin = {gpu_executor.MIN_FLUSHES};", text)
+        self.assertIn(f"kAfterShortRest = {gpu_executor.FLUSHES_AFTER_SHORT_REST};", text)
         self.assertIn(f"kAfterRest = {gpu_executor.FLUSHES_AFTER_REST};", text)
         self.assertIn(f"kMaxFlushes = {gpu_executor.MAX_FLUSHES};", text)
+        self.assertIn(f"kNoRest = std::chrono::milliseconds({round(1e3 * gpu_executor.NO_REST)});", text)
         self.assertIn(f"kShortRest = std::chrono::milliseconds({round(1e3 * gpu_executor.SHORT_REST)});", text)
 
     def test_results_come_in_the_order_of_the_outputs(self):

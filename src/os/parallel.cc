@@ -112,6 +112,14 @@ void in_parallel(std::size_t count, std::size_t bytes,
   inside = false;
 }
 
+LoopsOfOneThread::LoopsOfOneThread() : before_(inside) {
+  inside = true;
+}
+
+LoopsOfOneThread::~LoopsOfOneThread() {
+  inside = before_;
+}
+
 void in_parallel_pieces(std::size_t size, std::size_t piece, std::size_t bytes,
                         const std::function<void(std::size_t, std::size_t)>& work) {
   in_parallel((size + piece - 1) / piece, size * bytes,

@@ -18,4 +18,17 @@ void in_parallel(std::size_t count, std::size_t bytes,
 void in_parallel_pieces(std::size_t size, std::size_t piece, std::size_t bytes,
                         const std::function<void(std::size_t, std::size_t)>& work);
 
+// While it lives, loops of this thread are on this thread alone: it works beside something that is
+// timed, whose cores the others might take.
+class LoopsOfOneThread {
+ public:
+  LoopsOfOneThread();
+  LoopsOfOneThread(const LoopsOfOneThread&) = delete;
+  LoopsOfOneThread& operator=(const LoopsOfOneThread&) = delete;
+  ~LoopsOfOneThread();
+
+ private:
+  bool before_;
+};
+
 }  // namespace kw::os

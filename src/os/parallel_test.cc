@@ -32,6 +32,15 @@ TEST(Parallel, PiecesCoverTheRangeAndTheLastIsShorter) {
   in_parallel_pieces(0, 100, kMuch, [](std::size_t, std::size_t) { FAIL(); });
 }
 
+TEST(Parallel, LoopsOfOneThreadStayOnIt) {
+  std::set<std::thread::id> seen;
+  {
+    const LoopsOfOneThread loops;
+    in_parallel(1000, kMuch, [&](std::size_t) { seen.insert(std::this_thread::get_id()); });
+  }
+  EXPECT_EQ(seen, std::set<std::thread::id>{std::this_thread::get_id()});
+}
+
 TEST(Parallel, LittleWorkAndNestedLoopsStayOnTheirThread) {
   std::mutex mutex;
   std::set<std::thread::id> seen;

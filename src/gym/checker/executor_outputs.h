@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/later.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "gym/checker/executor.h"
@@ -28,6 +29,7 @@ class ExecutorOutputs {
   };
   Status guard(std::uint32_t set, Rng& rng, Guards guards);
   Result<bool> canaries_intact(std::span<const std::uint32_t> sets) const;
+  Result<Later<bool>> canaries_intact_later(std::span<const std::uint32_t> sets) const;
 
   // Fixes the outputs of a launch over these sets: what the executor writes later does not count. A
   // fault for a returned shape, dtype or place that is not as declared.

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/later.h"
 #include "base/result.h"
 #include "gym/checker/fault.h"
 #include "gym/checker/judged_outputs.h"
@@ -54,7 +55,14 @@ class JudgedCalls {
   Result<OracleAnswer> fill_ordinary(std::uint32_t set, std::uint64_t seed, bool is_known);
   Result<OracleAnswer> fill_hard(std::uint32_t set, std::size_t number);
   Result<OracleAnswer> repeat_probabilities(TensorMemory& set);
-  Status check_memory(std::span<const std::uint32_t> sets);
+  // What a look at the memory of some calls will tell: hashes of their inputs, and whether all
+  // canaries are there.
+  struct MemoryLater {
+    std::vector<Later<std::uint64_t>> hashes;
+    Later<bool> canaries;
+  };
+  Result<MemoryLater> look_at_memory(std::span<const std::uint32_t> sets);
+  Status check_memory(std::span<const std::uint32_t> sets, MemoryLater memory);
   bool exceeds_clock(const LaunchResult& launch) const;
   bool ran_while_frozen(const LaunchResult& launch);
 
@@ -68,8 +76,8 @@ class JudgedCalls {
   int watched_launches_ = 0;   // since then
   int restless_launches_ = 0;  // of these, before which it ran while it was frozen
   std::uint64_t hash_seed_;
-  std::uint64_t first_seed_;                 // seed of inputs; used only with fresh_inputs off
-  std::vector<std::uint64_t> input_hashes_;  // the key is the set
+  std::uint64_t first_seed_;  // seed of inputs; used only with fresh_inputs off
+  std::vector<std::optional<Later<std::uint64_t>>> input_hashes_;  // the key is the set
   std::vector<std::optional<FilledCase>> filled_cases_;  // the same; nullopt: ordinary inputs
   // The session's next instance: each is shown once to a candidate.
   std::size_t next_audit_instance_ = 0;

@@ -326,7 +326,8 @@ JudgingContext Session::context_of(const MeasuringGoal& goal, TimingLease& lease
           lease,
           backend_.clock(),
           backend_.machine(),
-          roofline_};
+          roofline_,
+          backend_.gpu_busy()};
 }
 
 Status Session::keep_resident(std::unique_ptr<Side> side, task::Outcome outcome) {

@@ -151,12 +151,16 @@ Status TimedBlocks::run() {
   for (bool is_late = false; !fault_.found(); ++measured_.blocks) {
     Halves halves = next_halves();
     choose_audit(halves, is_late);
+    if (std::ranges::any_of(halves, [](const Half& half) { return half.audited.has_value(); }))
+      KW_TRY_STATUS(calls_.outputs().end_audit());
+    if (fault_.found()) break;
     KW_TRY(auto samples, timed_block(halves));
     if (fault_.found()) break;
     is_late = context_.clock.now() - lease_wait_ > deadline;
     for (const Sample& sample : samples) add_sample(sample);
     if (is_over(is_late)) break;
   }
+  KW_TRY_STATUS(calls_.outputs().end_audit());
   held_.reset();
   measured_.samples.end();
   return {};
