@@ -45,6 +45,12 @@ def _call(function, *arguments):
         raise OSError(f"{function.__name__} failed with CUDA's error {result}")
 
 
+def persisting_lines_reset():
+    """A function that makes lines of the cache that were to persist ordinary ones, whichever process made them so."""
+    reset = ctypes.CDLL("libcuda.so.1").cuCtxResetPersistingL2Cache
+    return lambda: _call(reset)
+
+
 def round_up(size, granule):
     return -(-max(size, 1) // granule) * granule
 

@@ -17,7 +17,7 @@ import candidate
 import failures
 import pages
 from arguments import Arguments
-from device_memory import READ, READ_WRITE, DeviceRegion
+from device_memory import READ, READ_WRITE, DeviceRegion, persisting_lines_reset
 from dtypes import TORCH_OF_NAME, scalar_value
 from failures import Failed
 from memory import Region
@@ -78,7 +78,7 @@ class GpuExecutor:
             command.bytes, len(self._signature["inputs"]), len(self._signature["outputs"])
         )
         self._arguments = None
-        self._flush = None
+        self._flush = self._reset_persisting = None
         self._begin = self._end = None  # around a call
         self._launching = None  # (seconds that the host takes for a call, seconds of a flush); None: not known yet
         self._has_own_core = len(os.sched_getaffinity(0)) >= 2
@@ -95,6 +95,7 @@ class GpuExecutor:
         torch.backends.cudnn.allow_tf32 = False
         cache = torch.cuda.get_device_properties(self._device).L2_cache_size
         self._flush = torch.empty(2 * cache + 1, dtype=torch.uint8, device="cuda")
+        self._reset_persisting = persisting_lines_reset()
         self._begin, self._end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         self._map()
         self._candidate = candidate.load(self._setup, self._source)
@@ -216,6 +217,7 @@ class GpuExecutor:
 
     def _timed(self, flushes, number=None):
         """The nanoseconds on the GPU of a call on this set, whose results are stored; None: of no call."""
+        self._reset_persisting()
         for _ in range(flushes):
             self._flush.zero_()
         launched = time.perf_counter()
