@@ -211,12 +211,12 @@ Status Session::flush(int flushes) {
 Status Session::profile() {
   KW_TRY(const gym::CallAddresses call, addresses_of(command().set_of_call[0]));
   KW_TRY(PlanProfile profile, PlanProfile::make(runner()));
-  // Events between all steps take the host longer than the steps. The first call shows how long;
-  // of each step the shortest time counts.
+  // Events between all steps take the host longer than the steps: twice as long before the first
+  // call has shown it. Of each step the shortest time counts.
   Flushes flushes = flushes_;
   for (int i = 0; i < kProfiledCalls; ++i) {
-    const int least = i == 0 ? Flushes::kAfterRest : Flushes::kAfterShortRest;
-    KW_TRY_STATUS(flush(std::max(least, flushes.before_call(Flushes::kNoRest))));
+    const int least = flushes.before_call(std::chrono::steady_clock::now() - worked_);
+    KW_TRY_STATUS(flush(i == 0 ? 2 * least : least));
     const auto launching = std::chrono::steady_clock::now();
     KW_TRY_STATUS(profile.enqueue(call, stream_));
     flushes.saw_launching(std::chrono::steady_clock::now() - launching);
