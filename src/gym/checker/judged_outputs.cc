@@ -149,7 +149,7 @@ Status JudgedOutputs::audit(std::uint32_t set, const AuditInstance* known) {
   return judge_by(*known->comparison, known->instance, set);
 }
 
-// Larger outputs are quicker to compare on all cores than on one.
+// Larger outputs are quicker to compare on all cores than on some.
 bool JudgedOutputs::may_audit_beside() const {
   std::int64_t elements = 0;
   for (const task::Argument& output : context_.signature.outputs) elements += output.elements();
@@ -166,7 +166,7 @@ Status JudgedOutputs::begin_audit(std::uint32_t set, const AuditInstance& known)
     audit.outputs.emplace_back(ours.bytes.begin(), ours.bytes.end());
   }
   audit.reports = std::async(std::launch::async, [&outputs = audit.outputs, &known] {
-    const os::LoopsOfOneThread loops;
+    const os::LoopsBesideTiming loops;
     std::vector<CheckReport> reports;
     for (std::size_t j = 0; j < outputs.size(); ++j)
       reports.push_back(known.comparison->check(j, outputs[j]));
