@@ -190,8 +190,9 @@ class GpuExecutorTest(unittest.TestCase):
         self.assertEqual(gpu_executor.flushes_for(10e-6, flush, 5e-3), gpu_executor.FLUSHES_AFTER_SHORT_REST)
         self.assertEqual(gpu_executor.flushes_for(10e-6, flush, 16e-3), gpu_executor.FLUSHES_AFTER_REST)
         self.assertEqual(gpu_executor.flushes_for(4e-3, flush, 1e-3), 150)
-        self.assertEqual(gpu_executor.recent_longest(4e-6, 8e-6), 6e-6)
-        self.assertEqual(gpu_executor.recent_longest(9e-6, 8e-6), 9e-6)
+        self.assertEqual(gpu_executor.next_launching(4e-6, False, 8e-6), 6e-6)
+        self.assertEqual(gpu_executor.next_launching(9e-6, False, 8e-6), 9e-6)
+        self.assertEqual(gpu_executor.next_launching(4e-6, True, 8e-6), 12e-6)
         self.assertEqual(gpu_executor.flushes_for(1.0, flush, 1e-3), gpu_executor.MAX_FLUSHES)
 
     def test_both_executors_flush_alike(self):
