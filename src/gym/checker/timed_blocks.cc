@@ -244,14 +244,19 @@ Status TimedBlocks::half_block(const std::array<Side*, 2>& order, const Half& ha
 Status TimedBlocks::pair_of_launches(const std::array<Side*, 2>& order, const Group& sets,
                                      Sample& sample) {
   const auto begun = context_.clock.now();
-  const std::chrono::nanoseconds stolen_before = context_.machine.stolen_time();
+  // A GPU's events do not count what happens to the host's cores.
+  const bool on_gpu = context_.baseline.executor().has_device_clock();
+  const auto stolen_time = [&] {
+    return on_gpu ? std::chrono::nanoseconds(0) : context_.machine.stolen_time();
+  };
+  const std::chrono::nanoseconds stolen_before = stolen_time();
   for (Side* side : order) {
     KW_TRY(LaunchResult done, calls_.launch(*side, sets));
     if (fault_.found()) return {};
     add_launch(*side, done, sample.clocked);
     if (context_.options.mechanisms.snapshot) KW_TRY_STATUS(calls_.take_snapshot(*side, sets));
   }
-  const std::chrono::nanoseconds stolen = context_.machine.stolen_time() - stolen_before;
+  const std::chrono::nanoseconds stolen = stolen_time() - stolen_before;
   sample.clocked.candidate.stolen += stolen;
   sample.clocked.reference.stolen += stolen;
   measured_.time_ms += to_ms(context_.clock.now() - begun);
