@@ -93,6 +93,12 @@ Result<std::vector<std::span<const std::byte>>> ExecutorOutputs::outputs(std::ui
   return out;
 }
 
+Result<std::vector<std::byte>> ExecutorOutputs::copy(std::uint32_t set, std::size_t j) const {
+  if (writes_destinations()) return memory_->destinations[set]->snapshot_copy(j);
+  KW_TRY(auto all, output(set, j));
+  return std::vector<std::byte>(all.begin(), all.end());
+}
+
 Result<std::vector<std::byte>> ExecutorOutputs::part(std::uint32_t set, std::size_t j,
                                                      const Selection& part) const {
   const std::size_t size = tensor::size_of(signature_->outputs[j].dtype);

@@ -38,6 +38,8 @@ class ExecutorOutputs {
   // until the next launch.
   Result<std::span<const std::byte>> output(std::uint32_t set, std::size_t j) const;
   Result<std::vector<std::span<const std::byte>>> outputs(std::uint32_t set) const;
+  // The same in memory of the caller's.
+  Result<std::vector<std::byte>> copy(std::uint32_t set, std::size_t j) const;
   // A part of it, by itself.
   Result<std::vector<std::byte>> part(std::uint32_t set, std::size_t j,
                                       const Selection& part) const;

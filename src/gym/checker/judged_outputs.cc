@@ -162,8 +162,10 @@ Status JudgedOutputs::begin_audit(std::uint32_t set, const AuditInstance& known)
   audit.set = set;
   audit.known = &known;
   for (std::size_t j = 0; j < errors_.size(); ++j) {
-    KW_TRY(OutputBytes ours, output_of(set, j, known.comparison->instance().part(j)));
-    audit.outputs.emplace_back(ours.bytes.begin(), ours.bytes.end());
+    const Selection* part = known.comparison->instance().part(j);
+    KW_TRY(std::vector<std::byte> ours, part != nullptr ? candidate_.outputs().part(set, j, *part)
+                                                        : candidate_.outputs().copy(set, j));
+    audit.outputs.push_back(std::move(ours));
   }
   audit.reports = std::async(std::launch::async, [&outputs = audit.outputs, &known] {
     const os::LoopsBesideTiming loops;

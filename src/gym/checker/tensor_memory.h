@@ -100,6 +100,11 @@ class TensorMemory {
   // The last snapshot of tensor i on the host: contiguous, valid until the next one or, where it
   // was still, until the next launch.
   virtual Result<std::span<const std::byte>> snapshot(std::size_t i) const = 0;
+  // The same in memory of the caller's.
+  virtual Result<std::vector<std::byte>> snapshot_copy(std::size_t i) const {
+    KW_TRY(auto all, snapshot(i));
+    return std::vector<std::byte>(all.begin(), all.end());
+  }
   // A part of the last snapshot of tensor i.
   virtual Result<std::vector<std::byte>> snapshot_part(std::size_t i, const Selection& part,
                                                        std::size_t element_bytes) const {

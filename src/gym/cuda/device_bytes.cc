@@ -22,6 +22,7 @@ class WorkQueue {
     return stream_;
   }
   Status wait() {
+    if (!outstanding_) return {};
     Status done = stream_.synchronize();
     outstanding_.reset();
     return done;

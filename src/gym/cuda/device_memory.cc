@@ -215,6 +215,13 @@ Result<std::span<const std::byte>> DeviceTensors::snapshot(std::size_t i) const 
   return snapshot.bytes;
 }
 
+Result<std::vector<std::byte>> DeviceTensors::snapshot_copy(std::size_t i) const {
+  if (!snapshots_[i].is_in_place || snapshots_[i].is_copied) return TensorMemory::snapshot_copy(i);
+  std::vector<std::byte> out(layout().bytes(i));
+  KW_TRY_STATUS(bytes_->download(layout().offset(i), out));
+  return out;
+}
+
 Result<std::vector<std::byte>> DeviceTensors::snapshot_part(std::size_t i, const Selection& part,
                                                             std::size_t element_bytes) const {
   if (!snapshots_[i].is_in_place) return TensorMemory::snapshot_part(i, part, element_bytes);

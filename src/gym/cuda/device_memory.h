@@ -43,6 +43,7 @@ class DeviceTensors final : public TensorMemory {
   Status clear() override { return bytes_->zero(); }
   Status take_snapshot(std::size_t i, bool is_still) override;
   Result<std::span<const std::byte>> snapshot(std::size_t i) const override;
+  Result<std::vector<std::byte>> snapshot_copy(std::size_t i) const override;
   Result<std::vector<std::byte>> snapshot_part(std::size_t i, const Selection& part,
                                                std::size_t element_bytes) const override;
   std::optional<std::uint64_t> snapshot_address(std::size_t i) const override;
