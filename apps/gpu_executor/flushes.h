@@ -10,8 +10,8 @@ namespace kw::gpu_executor {
 // python/gpu_executor.py does the same.
 class Flushes {
  public:
-  // After a rest of at most kNoRest, in which others work on the GPU; of at most kShortRest; and
-  // after a longer one.
+  // After a rest of at most kNoRest, in which others work on the GPU; of at most kShortRest, and
+  // before a program's first call, whose time is not used; and after a longer one.
   static constexpr int kMin = 2;
   static constexpr int kAfterShortRest = 8;
   static constexpr int kAfterRest = 24;
