@@ -215,6 +215,8 @@ class GpuExecutorTest(unittest.TestCase):
         self.assertEqual(raised.exception.failure, pages.FAILURE_OUTPUT_COUNT)
 
     def test_mappings_are_whole_granules(self):
+        self.assertEqual(device_memory.contiguous_strides((2, 3, 4)), (12, 4, 1))
+        self.assertEqual(device_memory.contiguous_strides(()), ())
         self.assertEqual(device_memory.round_up(0, 4096), 4096)
         self.assertEqual(device_memory.round_up(4096, 4096), 4096)
         self.assertEqual(device_memory.round_up(4097, 4096), 8192)
