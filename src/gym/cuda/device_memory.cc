@@ -15,7 +15,8 @@ namespace {
 // Without kernels each block of a hash is a copy to the host. Executors map inputs for reading
 // only, which the hash seconds.
 constexpr std::size_t kMaxCopied = std::size_t{128} * 1024;
-constexpr std::size_t kBytesOfBlock = std::size_t{32} * 1024;  // of a block of threads
+// Of a block of threads, whose threads read one word after the other.
+constexpr std::size_t kHashedByBlock = std::size_t{8} * 1024, kBandOfBlock = 1024;
 constexpr unsigned kThreads = 256, kMaxRangeBlocks = 64;
 
 Status add_range(kernels::RangesTask& task, const kernels::RangesTask::Range& range) {
@@ -31,13 +32,14 @@ std::size_t bytes_of(const kernels::RangesTask& task) {
   return sum;
 }
 
-Status run_on_ranges(KernelRunner& kernels, std::string_view kernel, kernels::RangesTask& task) {
+Status run_on_ranges(KernelRunner& kernels, std::string_view kernel, std::size_t bytes_of_block,
+                     kernels::RangesTask& task) {
   if (task.count == 0) return {};
   std::size_t longest = 0;
   for (unsigned i = 0; i < task.count; ++i)
     longest = std::max<std::size_t>(longest, task.ranges[i].bytes);
   task.blocks = static_cast<unsigned>(
-      std::clamp<std::size_t>(pieces_of(longest, kBytesOfBlock), 1, kMaxRangeBlocks));
+      std::clamp<std::size_t>(pieces_of(longest, bytes_of_block), 1, kMaxRangeBlocks));
   return kernels.run(kernel, {.blocks = task.count * task.blocks, .threads = kThreads}, &task);
 }
 
@@ -126,7 +128,7 @@ Result<Later<std::uint64_t>> DeviceTensors::hash_later(std::uint64_t secret_seed
       }));
   KW_TRY(const DeviceReports::Report report, reports_->make());
   task.report = report.address;
-  KW_TRY_STATUS(run_on_ranges(*kernels_, "kw_hash", task));
+  KW_TRY_STATUS(run_on_ranges(*kernels_, "kw_hash", kHashedByBlock, task));
   return sum_later(*reports_, report, bytes_of(task));
 }
 
@@ -152,7 +154,7 @@ Result<kernels::RangesTask> DeviceTensors::bands(std::uint64_t secret_seed) cons
 Status DeviceTensors::write_canaries(std::uint64_t secret_seed) {
   if (kernels_ != nullptr) {
     KW_TRY(kernels::RangesTask task, bands(secret_seed));
-    return run_on_ranges(*kernels_, "kw_write_canaries", task);
+    return run_on_ranges(*kernels_, "kw_write_canaries", kBandOfBlock, task);
   }
   Status status;
   std::vector<std::byte> band;
@@ -170,7 +172,7 @@ Result<Later<bool>> DeviceTensors::canaries_intact_later(std::uint64_t secret_se
   KW_TRY(kernels::RangesTask task, bands(secret_seed));
   KW_TRY(const DeviceReports::Report report, reports_->make());
   task.report = report.address;
-  KW_TRY_STATUS(run_on_ranges(*kernels_, "kw_check_canaries", task));
+  KW_TRY_STATUS(run_on_ranges(*kernels_, "kw_check_canaries", kBandOfBlock, task));
   Later<std::uint64_t> broken = sum_later(*reports_, report, bytes_of(task));
   return Later<bool>([broken = std::move(broken)]() mutable -> Result<bool> {
     KW_TRY(const std::uint64_t bytes, broken.get());
