@@ -38,8 +38,8 @@ constexpr std::chrono::minutes kLongestBaselineStart(10);
 // each has its own, a core that slept would be slow for the next milliseconds.
 constexpr int kSpins = 500;
 constexpr std::chrono::milliseconds kLongSpin(3);
-constexpr long kNapNanoseconds = 20'000, kLongNapNanoseconds = 200'000;
-constexpr int kShortNaps = 10'000;                  // at most: about a second
+constexpr long kNapNanoseconds = 50'000, kLongNapNanoseconds = 200'000;
+constexpr int kShortNaps = 10'000;                  // about half a second
 constexpr std::chrono::seconds kProgramTimeout(1);  // it was sent before the command
 
 void say(const std::string& text) {
