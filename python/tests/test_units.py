@@ -189,7 +189,7 @@ class GpuExecutorTest(unittest.TestCase):
         self.assertEqual(gpu_executor.flushes_for(10e-6, flush, 1e-3), gpu_executor.MIN_FLUSHES)
         self.assertEqual(gpu_executor.flushes_for(10e-6, flush, 5e-3), gpu_executor.FLUSHES_AFTER_SHORT_REST)
         self.assertEqual(gpu_executor.flushes_for(10e-6, flush, 16e-3), gpu_executor.FLUSHES_AFTER_REST)
-        self.assertEqual(gpu_executor.flushes_for(4e-3, flush, 1e-3), 150)
+        self.assertEqual(gpu_executor.flushes_for(4e-3, flush, 1e-3), 125)
         self.assertEqual(gpu_executor.next_launching(4e-6, False, 8e-6), 6e-6)
         self.assertEqual(gpu_executor.next_launching(9e-6, False, 8e-6), 9e-6)
         self.assertEqual(gpu_executor.next_launching(4e-6, True, 8e-6), 12e-6)
