@@ -200,18 +200,30 @@ Status JudgedCalls::checked_call(std::uint32_t set, bool is_audited,
 }
 
 Status JudgedCalls::check(std::span<const std::uint32_t> sets, bool in_first_block) {
-  const bool is_untimed = !context_.options.timing;
-  // All is begun before anything is waited for: a GPU works through it in one go.
+  KW_TRY(BegunCheck begun, begin_check(sets, in_first_block));
+  return end_check(sets, std::move(begun));
+}
+
+// All is begun before anything is waited for: a GPU works through it in one go.
+Result<JudgedCalls::BegunCheck> JudgedCalls::begin_check(std::span<const std::uint32_t> sets,
+                                                         bool in_first_block) {
   KW_TRY(MemoryLater memory, look_at_memory(sets));
-  std::optional<Later<ComparedReports>> compared;
-  if (context_.options.mechanisms.check_timed || is_untimed || in_first_block) {
-    KW_TRY(compared, outputs_.compare_later(sets));
+  BegunCheck begun(std::move(memory));
+  begun.in_first_block = in_first_block;
+  if (context_.options.mechanisms.check_timed || !context_.options.timing || in_first_block) {
+    KW_TRY(begun.compared, outputs_.compare_later(sets));
   }
-  KW_TRY_STATUS(check_memory(sets, std::move(memory)));
-  if (compared)
-    KW_TRY_STATUS(outputs_.decide(sets, std::move(*compared), in_first_block, filled_cases_));
+  return begun;
+}
+
+Status JudgedCalls::end_check(std::span<const std::uint32_t> sets, BegunCheck begun) {
+  KW_TRY_STATUS(check_memory(sets, std::move(begun.memory)));
+  if (begun.compared) {
+    KW_TRY_STATUS(
+        outputs_.decide(sets, std::move(*begun.compared), begun.in_first_block, filled_cases_));
+  }
   KW_TRY_STATUS(outputs_.add_samples(sets));
-  const bool audits = context_.options.mechanisms.audit || is_untimed;
+  const bool audits = context_.options.mechanisms.audit || !context_.options.timing;
   if (!fault_.found() && audits && audited_set_ &&
       std::ranges::find(sets, *audited_set_) != sets.end())
     KW_TRY_STATUS(outputs_.audit(*audited_set_, audit_instance_));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/later.h"
@@ -37,6 +38,11 @@ class JudgedCalls {
   // Checks the results of the calls on these sets: memory, outputs, draws, and the audit if one of
   // them is due.
   Status check(std::span<const std::uint32_t> sets, bool in_first_block);
+  // The same in two steps. A GPU works on what the first one queues while other sets are filled,
+  // whose inputs it writes when it has looked at the results.
+  class BegunCheck;
+  Result<BegunCheck> begin_check(std::span<const std::uint32_t> sets, bool in_first_block);
+  Status end_check(std::span<const std::uint32_t> sets, BegunCheck begun);
 
   // One call of each side on the set, checked. The baseline is spared where the candidate failed.
   Status checked_call(std::uint32_t set, bool is_audited, std::optional<std::size_t> hard,
@@ -86,6 +92,14 @@ class JudgedCalls {
   AuditInstance* audit_instance_ = nullptr;
   bool has_new_probabilities_ = false;  // the call before; the next repeats them
   std::uint64_t probabilities_seed_ = 0;
+};
+
+class JudgedCalls::BegunCheck {
+  friend class JudgedCalls;
+  explicit BegunCheck(MemoryLater found) : memory(std::move(found)) {}
+  MemoryLater memory;
+  std::optional<Later<ComparedReports>> compared;  // nullopt: outputs are not compared
+  bool in_first_block = false;
 };
 
 }  // namespace kw::gym
