@@ -12,13 +12,16 @@ namespace {
 
 class ProcessBackend final : public Backend {
  public:
-  explicit ProcessBackend(ProcessBackendParts parts) : parts_(std::move(parts)) {}
-  TensorAllocator& allocator() override { return *parts_.allocator; }
-  CallComparer& comparer() override { return *parts_.comparer; }
+  ProcessBackend(std::unique_ptr<TensorAllocator> allocator, std::unique_ptr<CallComparer> comparer,
+                 std::uint64_t kept_input_bytes)
+      : allocator_(std::move(allocator)),
+        comparer_(std::move(comparer)),
+        kept_input_bytes_(kept_input_bytes) {}
+  TensorAllocator& allocator() override { return *allocator_; }
+  CallComparer& comparer() override { return *comparer_; }
   CheckerClock& clock() override { return host_clock(); }
   MachineState& machine() override { return host_machine(); }
-  std::uint64_t kept_input_bytes() const override { return parts_.kept_input_bytes; }
-  const BusyTime* gpu_busy() const override { return parts_.gpu_busy.get(); }
+  std::uint64_t kept_input_bytes() const override { return kept_input_bytes_; }
 
   Result<std::unique_ptr<Oracle>> attach_oracle(const Json& monitor_description, ReceivedFds& fds,
                                                 std::chrono::milliseconds timeout,
@@ -40,25 +43,28 @@ class ProcessBackend final : public Backend {
     attach.timing = order.timing;
     attach.turn = &order.turn;
     attach.clock = &clock();
-    attach.gpu_busy = parts_.gpu_busy.get();
     return ExecutorClient::attach(std::move(attach), order.signature, std::move(order.memory));
   }
 
  private:
-  ProcessBackendParts parts_;
+  std::unique_ptr<TensorAllocator> allocator_;
+  std::unique_ptr<CallComparer> comparer_;
+  std::uint64_t kept_input_bytes_;
 };
 
 }  // namespace
 
 Backend& host_backend() {
-  static ProcessBackend backend({.gpu_busy = nullptr,
-                                 .allocator = std::make_unique<HostAllocator>(),
-                                 .comparer = std::make_unique<HostCallComparer>()});
+  static ProcessBackend backend(std::make_unique<HostAllocator>(),
+                                std::make_unique<HostCallComparer>(), 0);
   return backend;
 }
 
-std::unique_ptr<Backend> make_process_backend(ProcessBackendParts parts) {
-  return std::make_unique<ProcessBackend>(std::move(parts));
+std::unique_ptr<Backend> make_process_backend(std::unique_ptr<TensorAllocator> allocator,
+                                              std::unique_ptr<CallComparer> comparer,
+                                              std::uint64_t kept_input_bytes) {
+  return std::make_unique<ProcessBackend>(std::move(allocator), std::move(comparer),
+                                          kept_input_bytes);
 }
 
 }  // namespace kw::gym
