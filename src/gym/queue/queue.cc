@@ -19,12 +19,13 @@ Queue::Accepted Queue::submit(Wish wish) {
     by_key_[wish.key] = out.job;
     Job& job = jobs_[out.job];
     job = {.key = std::move(wish.key),
-           .tenant = std::move(wish.tenant),
            .affinity = std::move(wish.affinity),
+           .kind = std::move(wish.kind),
+           .account = {std::move(wish.pool), std::move(wish.tenant)},
            .priority = wish.priority,
            .ages_at = wish.ages_at};
     begin_waiting(out.job, job);
-    tenants_.at(job.tenant).weight = std::max(wish.weight, 1);
+    tenants_.at(job.account).weight = std::max(wish.weight, 1);
   }
   jobs_.at(out.job).tickets.push_back(out.ticket);
   tickets_[out.ticket] = {out.job, wish.priority, wish.deadline};
@@ -88,30 +89,52 @@ void Queue::age(Time now) {
 
 // Among the tenants that used the least a late job goes first, then a preferred one, then the
 // oldest.
-std::optional<Queue::JobId> Queue::chosen(const Preferred& preferred) {
-  if (levels_.empty()) return std::nullopt;
-  Level& level = levels_.begin()->second;
-  auto is_current = [&](const auto& row) {
-    return row.first.used == tenants_.at(row.second->tenant).used;
+std::optional<Queue::JobId> Queue::chosen_in(Level& level, const Preferred& preferred,
+                                             const Accepts& accepts) {
+  const auto accepted = [&](const Bucket& bucket) {
+    return !accepts || accepts(bucket.account.first, bucket.kind);
   };
-  while (!is_current(*level.order.begin())) place(level, *level.order.begin()->second);
-  const Place first = level.order.begin()->first;
-  if (!first.has_no_late || !preferred) return first.first;
+  const auto used_by = [&](const Bucket& bucket) { return tenants_.at(bucket.account).used; };
+  std::optional<Place> first;
   std::optional<JobId> best;
-  for (const auto& row : level.order) {
-    if (row.first.used != first.used) break;
-    if (!is_current(row)) continue;
-    const std::optional<JobId> found = preferred(*row.second);
+  for (auto row = level.order.begin(); row != level.order.end();) {
+    const auto [place_now, bucket] = *row++;
+    if (first && place_now.used != first->used) break;
+    if (!accepted(*bucket)) continue;
+    if (place_now.used != used_by(*bucket)) {  // it comes later
+      place(level, *bucket);
+      if (row == level.order.end() || bucket->place < row->first)
+        row = level.order.find(bucket->place);
+      continue;
+    }
+    if (!first) first = place_now;
+    if (!first->has_no_late || !preferred) return first->first;
+    const std::optional<JobId> found = preferred(*bucket);
     if (found) best = std::min(best.value_or(*found), *found);
   }
-  return best.value_or(first.first);
+  if (best) return best;
+  if (!first) return std::nullopt;
+  return first->first;
 }
 
-std::optional<Queue::JobId> Queue::start_chosen(const Preferred& preferred) {
-  const std::optional<JobId> id = chosen(preferred);
+std::optional<Queue::JobId> Queue::chosen(const Preferred& preferred, const Accepts& accepts) {
+  for (auto& [priority, pools] : levels_) {
+    std::optional<JobId> oldest;
+    for (auto& [pool, level] : pools) {
+      const std::optional<JobId> found = chosen_in(level, preferred, accepts);
+      if (found) oldest = std::min(oldest.value_or(*found), *found);
+    }
+    if (oldest) return oldest;
+  }
+  return std::nullopt;
+}
+
+std::optional<Queue::JobId> Queue::start_chosen(const Preferred& preferred,
+                                                const Accepts& accepts) {
+  const std::optional<JobId> id = chosen(preferred, accepts);
   if (!id) return std::nullopt;
   Job& job = jobs_.at(*id);
-  count_overtaken(*id, job);
+  count_overtaken(*id, job, accepts);
   charge(job);
   end_waiting(*id, job);
   job.is_running = true;
@@ -119,7 +142,7 @@ std::optional<Queue::JobId> Queue::start_chosen(const Preferred& preferred) {
 }
 
 void Queue::charge(Job& job) {
-  Tenant& tenant = tenants_.at(job.tenant);
+  Tenant& tenant = tenants_.at(job.account);
   job.share = tenant.share_of(estimates_.of(job.affinity));
   tenant.used += job.share;
   tenant.under_way += job.share;
@@ -128,46 +151,51 @@ void Queue::charge(Job& job) {
 
 // The tenant pays what the job took, and no longer what it was expected to take.
 void Queue::settle(Job& job, std::optional<Cost> cost) {
-  Tenant& tenant = tenants_.at(job.tenant);
+  Tenant& tenant = tenants_.at(job.account);
+  Pool& pool = pool_of(job);
+  const std::string& name = job.account.second;
   const std::uint64_t took = cost ? tenant.share_of(*cost) : job.share;
-  const bool waits = waiting_tenants_.erase({tenant.had(), job.tenant}) > 0;
+  const bool waits = pool.waiting_tenants.erase({tenant.had(), name}) > 0;
   tenant.under_way -= job.share;
   tenant.used = tenant.used - job.share + took;
   --tenant.running;
   job.share = 0;
-  if (waits) waiting_tenants_.emplace(tenant.had(), job.tenant);
+  if (waits) pool.waiting_tenants.emplace(tenant.had(), name);
   // A place may say that less was used than was, but not more.
-  for (int priority : tenant.priorities) {
-    Level& level = levels_.at(priority);
-    place(level, level.buckets.at(job.tenant));
+  for (const auto& [priority, kind] : tenant.buckets) {
+    Level& level = levels_.at(priority).at(job.account.first);
+    place(level, level.buckets.at({name, kind}));
   }
-  if (tenant.running == 0 && waiting_tenants_.empty())
-    virtual_time_ = std::max(virtual_time_, tenant.used);
+  if (tenant.running == 0 && pool.waiting_tenants.empty())
+    pool.virtual_time = std::max(pool.virtual_time, tenant.used);
 }
 
 // A tenant with nothing in the queue, for whom the virtual time says all.
-void Queue::forget_idle(const std::string& name) {
-  const Tenant& tenant = tenants_.at(name);
-  if (tenant.running == 0 && tenant.waiting == 0 && tenant.used <= virtual_time_)
-    tenants_.erase(name);
+void Queue::forget_idle(const Account& account) {
+  const Tenant& tenant = tenants_.at(account);
+  if (tenant.running == 0 && tenant.waiting == 0 &&
+      tenant.used <= pools_[account.first].virtual_time)
+    tenants_.erase(account);
 }
 
 std::optional<Queue::JobId> Queue::start(const std::function<bool(JobId)>& is_preferred) {
-  if (!is_preferred) return start_chosen({});
-  return start_chosen([&](const Bucket& bucket) -> std::optional<JobId> {
+  if (!is_preferred) return start_chosen({}, {});
+  const auto preferred = [&](const Bucket& bucket) -> std::optional<JobId> {
     for (JobId id : bucket.rest)
       if (is_preferred(id)) return id;
     return std::nullopt;
-  });
+  };
+  return start_chosen(preferred, {});
 }
 
-std::optional<Queue::JobId> Queue::start_with(const std::string& affinity) {
-  if (affinity.empty()) return start_chosen({});
-  return start_chosen([&](const Bucket& bucket) -> std::optional<JobId> {
+std::optional<Queue::JobId> Queue::start_with(const std::string& affinity, const Accepts& accepts) {
+  if (affinity.empty()) return start_chosen({}, accepts);
+  const auto preferred = [&](const Bucket& bucket) -> std::optional<JobId> {
     const auto found = bucket.by_affinity.find(affinity);
     if (found == bucket.by_affinity.end()) return std::nullopt;
     return *found->second.begin();
-  });
+  };
+  return start_chosen(preferred, accepts);
 }
 
 std::size_t Queue::position(JobId id) const {
@@ -190,24 +218,37 @@ Queue::Cost Queue::work_of(const Bucket& bucket, std::size_t jobs) const {
   return Cost(static_cast<Cost::rep>(mean * static_cast<double>(jobs)));
 }
 
-// Another tenant begins jobs until it has used as much as this job's tenant will have then.
+Queue::Cost Queue::work_of_all(const Level& level) const {
+  Cost out{0};
+  for (const auto& [name, bucket] : level.buckets)
+    out += work_of(bucket, bucket.late.size() + bucket.rest.size());
+  return out;
+}
+
+// Another tenant begins jobs until it has used as much as this job's tenant will have then. Jobs of
+// other pools are judged elsewhere.
 std::optional<Queue::Cost> Queue::work_before(JobId id) const {
   if (!estimates_.mean()) return std::nullopt;
   const Job& job = jobs_.at(id);
   Cost out{0};
-  auto level = levels_.begin();
-  for (; level->first > job.priority; ++level)
-    for (const auto& [name, bucket] : level->second.buckets)
-      out += work_of(bucket, bucket.late.size() + bucket.rest.size());
-  const Bucket& own = level->second.buckets.at(job.tenant);
-  const bool is_late = own.late.find(id) != own.late.end();
-  const Cost own_work = work_of(
-      own, is_late ? own.late.order_of_key(id) : own.late.size() + own.rest.order_of_key(id));
-  const Tenant& mine = tenants_.at(job.tenant);
+  for (const auto& [priority, pools] : levels_) {
+    if (priority <= job.priority) break;
+    const auto found = pools.find(job.account.first);
+    if (found != pools.end()) out += work_of_all(found->second);
+  }
+  const Level& level = levels_.at(job.priority).at(job.account.first);
+  const bool is_late = job.overtaken >= kMaxOvertaken;
+  Cost own_work{0};
+  for (const auto& [name, bucket] : level.buckets) {
+    if (bucket.account != job.account) continue;
+    own_work += work_of(bucket, is_late ? bucket.late.order_of_key(id)
+                                        : bucket.late.size() + bucket.rest.order_of_key(id));
+  }
+  const Tenant& mine = tenants_.at(job.account);
   const std::uint64_t used_then = mine.used + mine.share_of(own_work);
-  for (const auto& [name, bucket] : level->second.buckets) {
-    const Tenant& other = tenants_.at(name);
-    if (&bucket == &own || other.used >= used_then) continue;
+  for (const auto& [name, bucket] : level.buckets) {
+    const Tenant& other = tenants_.at(bucket.account);
+    if (bucket.account == job.account || other.used >= used_then) continue;
     const std::uint64_t owed = (used_then - other.used) * static_cast<std::uint64_t>(other.weight);
     out += std::min(work_of(bucket, bucket.late.size() + bucket.rest.size()),
                     Cost(static_cast<Cost::rep>(owed)));
@@ -215,14 +256,19 @@ std::optional<Queue::Cost> Queue::work_before(JobId id) const {
   return out + own_work;
 }
 
-// Late jobs need no more counting: each job is counted kMaxOvertaken times at most.
-void Queue::count_overtaken(JobId id, const Job& job) {
-  Level& level = levels_.at(job.priority);
-  Bucket& bucket = level.buckets.at(job.tenant);
+// Late jobs need no more counting: each job is counted kMaxOvertaken times at most. A job that the
+// starter does not accept is not overtaken.
+void Queue::count_overtaken(JobId id, const Job& job, const Accepts& accepts) {
+  Level& level = level_of(job);
   std::vector<JobId> late;
-  for (JobId other : bucket.rest) {
-    if (other >= id) break;
-    if (++jobs_.at(other).overtaken >= kMaxOvertaken) late.push_back(other);
+  for (auto row = level.buckets.lower_bound({job.account.second, ""});
+       row != level.buckets.end() && row->first.first == job.account.second; ++row) {
+    const Bucket& bucket = row->second;
+    if (accepts && !accepts(job.account.first, bucket.kind)) continue;
+    for (JobId other : bucket.rest) {
+      if (other >= id) break;
+      if (++jobs_.at(other).overtaken >= kMaxOvertaken) late.push_back(other);
+    }
   }
   for (JobId other : late) {
     take(other, jobs_.at(other));
@@ -236,7 +282,7 @@ bool Queue::give_back(JobId id, std::optional<Cost> cost) {
   Job& job = found->second;
   settle(job, cost);
   if (job.is_stopped) {
-    forget_idle(job.tenant);
+    forget_idle(job.account);
     jobs_.erase(found);
     return false;
   }
@@ -250,7 +296,7 @@ std::vector<Queue::TicketId> Queue::finish(JobId id, std::optional<Cost> took) {
   KW_CHECK(found != jobs_.end() && found->second.is_running);
   if (took) estimates_.add(found->second.affinity, *took);
   settle(found->second, took);
-  forget_idle(found->second.tenant);
+  forget_idle(found->second.account);
   forget_key(found->second, id);
   std::vector<TicketId> out = std::move(found->second.tickets);
   for (TicketId ticket : out) forget_ticket(tickets_.find(ticket));
@@ -291,24 +337,29 @@ std::size_t Queue::running() const {
   return jobs_.size() - waiting();
 }
 
-void Queue::advance() {
-  if (!waiting_tenants_.empty())
-    virtual_time_ = std::max(virtual_time_, waiting_tenants_.begin()->first);
+void Queue::advance(Pool& pool) {
+  if (!pool.waiting_tenants.empty())
+    pool.virtual_time = std::max(pool.virtual_time, pool.waiting_tenants.begin()->first);
 }
 
 // Nobody waits, so nobody had too much: all go on from the same.
-void Queue::forgive() {
-  for (const auto& [name, tenant] : tenants_) virtual_time_ = std::max(virtual_time_, tenant.had());
-  std::erase_if(tenants_, [](const auto& row) { return row.second.running == 0; });
+void Queue::forgive(const std::string& name) {
+  Pool& pool = pools_[name];
+  const auto is_of_pool = [&](const auto& row) { return row.first.first == name; };
+  for (const auto& row : tenants_)
+    if (is_of_pool(row)) pool.virtual_time = std::max(pool.virtual_time, row.second.had());
+  std::erase_if(tenants_,
+                [&](const auto& row) { return is_of_pool(row) && row.second.running == 0; });
 }
 
 // A tenant that comes back, or is new, is not owed the time that it did not ask for.
 void Queue::begin_waiting(JobId id, const Job& job) {
-  Tenant& mine = tenants_[job.tenant];
+  Tenant& mine = tenants_[job.account];
+  Pool& pool = pool_of(job);
   if (mine.waiting++ == 0) {
-    advance();
-    mine.used = std::max(mine.used, virtual_time_);
-    waiting_tenants_.emplace(mine.had(), job.tenant);
+    advance(pool);
+    mine.used = std::max(mine.used, pool.virtual_time);
+    pool.waiting_tenants.emplace(mine.had(), job.account.second);
   }
   if (job.ages_at != Time::max() && !job.has_aged) ages_.emplace(job.ages_at, id);
   put(id, job);
@@ -316,18 +367,20 @@ void Queue::begin_waiting(JobId id, const Job& job) {
 
 void Queue::end_waiting(JobId id, const Job& job) {
   take(id, job);
-  Tenant& mine = tenants_.at(job.tenant);
-  if (--mine.waiting == 0) waiting_tenants_.erase({mine.had(), job.tenant});
+  Tenant& mine = tenants_.at(job.account);
+  Pool& pool = pool_of(job);
+  if (--mine.waiting == 0) pool.waiting_tenants.erase({mine.had(), job.account.second});
   ages_.erase({job.ages_at, id});
-  if (waiting_tenants_.empty()) forgive();
+  if (pool.waiting_tenants.empty()) forgive(job.account.first);
 }
 
 void Queue::put(JobId id, const Job& job) {
   waiting_.insert({-job.priority, id});
-  Level& level = levels_[job.priority];
-  Bucket& bucket = level.buckets[job.tenant];
-  bucket.tenant = job.tenant;
-  tenants_.at(job.tenant).priorities.insert(job.priority);
+  Level& level = levels_[job.priority][job.account.first];
+  Bucket& bucket = level.buckets[bucket_of(job)];
+  bucket.account = job.account;
+  bucket.kind = job.kind;
+  tenants_.at(job.account).buckets.emplace(job.priority, job.kind);
   if (job.overtaken >= kMaxOvertaken) {
     bucket.late.insert(id);
   } else {
@@ -339,8 +392,10 @@ void Queue::put(JobId id, const Job& job) {
 
 void Queue::take(JobId id, const Job& job) {
   waiting_.erase({-job.priority, id});
-  Level& level = levels_.at(job.priority);
-  Bucket& bucket = level.buckets.at(job.tenant);
+  const auto pools = levels_.find(job.priority);
+  const auto in_pool = pools->second.find(job.account.first);
+  Level& level = in_pool->second;
+  Bucket& bucket = level.buckets.at(bucket_of(job));
   bucket.late.erase(id);
   bucket.rest.erase(id);
   if (auto found = bucket.by_affinity.find(job.affinity); found != bucket.by_affinity.end()) {
@@ -349,16 +404,17 @@ void Queue::take(JobId id, const Job& job) {
   }
   if (!bucket.late.empty() || !bucket.rest.empty()) return place(level, bucket);
   level.order.erase(bucket.place);
-  level.buckets.erase(job.tenant);
-  tenants_.at(job.tenant).priorities.erase(job.priority);
-  if (level.buckets.empty()) levels_.erase(job.priority);
+  level.buckets.erase(bucket_of(job));
+  tenants_.at(job.account).buckets.erase({job.priority, job.kind});
+  if (level.buckets.empty()) pools->second.erase(in_pool);
+  if (pools->second.empty()) levels_.erase(pools);
 }
 
 void Queue::place(Level& level, Bucket& bucket) {
   if (auto found = level.order.find(bucket.place);
       found != level.order.end() && found->second == &bucket)
     level.order.erase(found);
-  bucket.place = {tenants_.at(bucket.tenant).used, bucket.late.empty(),
+  bucket.place = {tenants_.at(bucket.account).used, bucket.late.empty(),
                   bucket.late.empty() ? *bucket.rest.begin() : *bucket.late.begin()};
   level.order.emplace(bucket.place, &bucket);
 }

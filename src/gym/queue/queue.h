@@ -16,8 +16,13 @@
 // had by jobs that have ended. Jobs under way do not count there, as their expected costs may be
 // far from true.
 //
-// Waiting jobs lie in buckets, one for each priority and tenant, and a priority's buckets are
-// ordered by what their tenants have had. So no call looks at every waiting job. What start()
+// Jobs may be of several pools, and of several kinds. Tenants have their shares of each pool apart:
+// what one has had of one pool says nothing about another. Who starts a job may take those of some
+// pools and kinds alone; between pools the older job goes first.
+//
+// Waiting jobs lie in buckets, one for each priority, pool, tenant and kind, and the buckets of a
+// priority and pool are ordered by what their tenants have had. So no call looks at every waiting
+// job. What start()
 // counts as overtaken costs each job at most kMaxOvertaken steps in its life.
 #pragma once
 #include <chrono>
@@ -52,6 +57,8 @@ class Queue {
     std::string affinity = {};  // for start_with(): the problem, for example
     int priority = 0;           // the higher, the earlier; a job has the highest of its tickets
     int weight = 1;             // of the tenant, from 1 on: its share beside other tenants
+    std::string pool = {};      // what the job is judged on, such as the target
+    std::string kind = {};      // what else tells who can judge it
     Time deadline = Time::max();
     Time ages_at = Time::max();  // when a new job that still waits goes before all priorities
   };
@@ -88,7 +95,9 @@ class Queue {
   // waiting jobs one after the other.
   std::optional<JobId> start(const std::function<bool(JobId)>& is_preferred);
   // The same, where the jobs with this affinity are preferred; an empty one prefers none.
-  std::optional<JobId> start_with(const std::string& affinity);
+  // accepts: the pools and kinds to choose from; empty: all.
+  using Accepts = std::function<bool(const std::string& pool, const std::string& kind)>;
+  std::optional<JobId> start_with(const std::string& affinity, const Accepts& accepts = {});
 
   // Waiting jobs that are before this waiting one by priority and age.
   std::size_t position(JobId job) const;
@@ -122,8 +131,11 @@ class Queue {
  private:
   static constexpr int kAged = std::numeric_limits<int>::max();  // the priority of aged jobs
 
+  using Account = std::pair<std::string, std::string>;  // pool, tenant
+
   struct Job {
-    std::string key, tenant, affinity;
+    std::string key, affinity, kind;
+    Account account;
     int priority = 0;
     Time ages_at = Time::max();
     bool is_running = false, is_stopped = false, has_aged = false;
@@ -141,7 +153,7 @@ class Queue {
     std::uint64_t under_way = 0;  // the part of it that running jobs are expected to take
     std::size_t waiting = 0, running = 0;  // jobs
     int weight = 1;
-    std::set<int> priorities = {};  // of its buckets
+    std::set<std::pair<int, std::string>> buckets = {};  // by priority and kind
 
     std::uint64_t had() const { return used - under_way; }
     std::uint64_t share_of(Cost cost) const {
@@ -160,16 +172,22 @@ class Queue {
     JobId first = 0;
     auto operator<=>(const Place&) const = default;
   };
-  // The waiting jobs of one tenant and priority.
+  // The waiting jobs of one tenant, priority, pool and kind.
   struct Bucket {
-    std::string tenant;
+    Account account;
+    std::string kind;
     OrderedSet<JobId> late, rest;                        // late: overtaken too often
     std::map<std::string, std::set<JobId>> by_affinity;  // of rest
     Place place;
   };
+  // Of one priority and pool.
   struct Level {
-    std::map<std::string, Bucket> buckets;  // by tenant
+    std::map<std::pair<std::string, std::string>, Bucket> buckets;  // by tenant and kind
     std::map<Place, Bucket*> order;
+  };
+  struct Pool {
+    std::set<std::pair<std::uint64_t, std::string>> waiting_tenants = {};  // with Tenant::had()
+    std::uint64_t virtual_time = 0;
   };
   // The first preferred job of a bucket's rest.
   using Preferred = std::function<std::optional<JobId>(const Bucket&)>;
@@ -180,30 +198,36 @@ class Queue {
   void take(JobId id, const Job& job);
   void place(Level& level, Bucket& bucket);
   void set_priority(JobId id, Job& job, int priority);
-  void advance();
-  void forgive();
+  Pool& pool_of(const Job& job) { return pools_[job.account.first]; }
+  Level& level_of(const Job& job) { return levels_.at(job.priority).at(job.account.first); }
+  static std::pair<std::string, std::string> bucket_of(const Job& job) {
+    return {job.account.second, job.kind};
+  }
+  static void advance(Pool& pool);
+  void forgive(const std::string& pool);
   void charge(Job& job);
   void settle(Job& job, std::optional<Cost> cost);
-  void forget_idle(const std::string& name);
+  void forget_idle(const Account& account);
   Cost work_of(const Bucket& bucket, std::size_t jobs) const;
-  void count_overtaken(JobId id, const Job& job);
+  Cost work_of_all(const Level& level) const;
+  void count_overtaken(JobId id, const Job& job, const Accepts& accepts);
   void forget_ticket(std::map<TicketId, Ticket>::iterator ticket);
   void forget_key(const Job& job, JobId id);
-  std::optional<JobId> chosen(const Preferred& preferred);
-  std::optional<JobId> start_chosen(const Preferred& preferred);
+  std::optional<JobId> chosen_in(Level& level, const Preferred& preferred, const Accepts& accepts);
+  std::optional<JobId> chosen(const Preferred& preferred, const Accepts& accepts);
+  std::optional<JobId> start_chosen(const Preferred& preferred, const Accepts& accepts);
 
   std::uint64_t next_ = 1;
   std::map<JobId, Job> jobs_;
   std::map<TicketId, Ticket> tickets_;
   std::set<std::pair<Time, TicketId>> deadlines_;  // of tickets that have one
   std::map<std::string, JobId> by_key_;            // jobs that can be joined
-  std::map<std::string, Tenant> tenants_;
-  std::set<std::pair<std::uint64_t, std::string>> waiting_tenants_;  // with Tenant::had()
-  std::uint64_t virtual_time_ = 0;
+  std::map<Account, Tenant> tenants_;
+  std::map<std::string, Pool> pools_;
   std::set<std::pair<Time, JobId>> ages_;  // of waiting jobs that will age
   CostEstimates estimates_;
-  std::map<int, Level, std::greater<>> levels_;  // by priority
-  OrderedSet<std::pair<int, JobId>> waiting_;    // -priority, id
+  std::map<int, std::map<std::string, Level>, std::greater<>> levels_;  // by priority and pool
+  OrderedSet<std::pair<int, JobId>> waiting_;                           // -priority, id
 };
 
 }  // namespace kw::gym

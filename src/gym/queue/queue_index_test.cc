@@ -13,7 +13,11 @@ namespace {
 class Histories {
  public:
   explicit Histories(unsigned seed)
-      : random_(seed), tenants_(1 + below(4)), levels_(1 + below(3)) {}
+      : random_(seed),
+        tenants_(1 + below(4)),
+        levels_(1 + below(3)),
+        pools_(1 + below(2)),
+        kinds_(1 + below(3)) {}
 
   void step() {
     switch (below(11)) {
@@ -33,7 +37,11 @@ class Histories {
       }
       case 7: {
         const std::string affinity = below(4) == 0 ? "" : fmt::format("p{}", below(4));
-        return started(queue_.start_with(affinity), naive_.start_with(affinity));
+        const std::string without = fmt::format("{}", below(4));  // of kinds; 3: takes all
+        const Queue::Accepts accepts = [&](const std::string& pool, const std::string& kind) {
+          return kind != without && (without != "2" || pool == "0");
+        };
+        return started(queue_.start_with(affinity, accepts), naive_.start_with(affinity, accepts));
       }
       case 8:
         now_ += std::chrono::seconds(below(5));
@@ -63,6 +71,8 @@ class Histories {
                      .tenant = fmt::format("t{}", below(tenants_))};
     wish.affinity = below(3) == 0 ? "" : fmt::format("p{}", below(4));
     wish.priority = static_cast<int>(below(levels_)) - 1;
+    wish.pool = fmt::format("{}", below(pools_));
+    wish.kind = fmt::format("{}", below(kinds_));
     wish.weight = wish.tenant == "t1" ? 3 : 1;
     if (below(3) == 0) wish.ages_at = now_ + std::chrono::seconds(below(100));
     const auto x = queue_.submit(wish), y = naive_.submit(wish);
@@ -107,7 +117,7 @@ class Histories {
   }
 
   std::mt19937 random_;
-  const unsigned tenants_, levels_;
+  const unsigned tenants_, levels_, pools_, kinds_;
   Queue::Time now_{};
   Queue queue_;
   NaiveQueue naive_;

@@ -1,5 +1,6 @@
 #include "gym/queue/queue.h"
 
+#include <algorithm>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -202,6 +203,45 @@ TEST_F(QueueTest, TimeIsShared) {
     queue_.finish(job, takes.at(tenant));
   }
   EXPECT_LE(std::chrono::abs(had["long"] - had["short"]), std::chrono::seconds(8));
+}
+
+TEST_F(QueueTest, WhoStartsTakesOnlyWhatItAccepts) {
+  const auto gpu = queue_.submit({.key = "a", .pool = "cuda", .kind = "ptx"});
+  const auto first = queue_.submit({.key = "b", .pool = "cpu", .kind = "cpp"});
+  const auto urgent = queue_.submit({.key = "c", .priority = 5, .pool = "cpu", .kind = "python"});
+  const auto only = [this](const std::string& pool, const std::string& kind) {
+    return queue_.start_with("", [=](const std::string& p, const std::string& k) {
+      return p == pool && (kind.empty() || k == kind);
+    });
+  };
+  EXPECT_EQ(only("cuda", "cpp"), std::nullopt);
+  EXPECT_EQ(only("cpu", "cpp"), first.job);
+  EXPECT_EQ(only("cpu", ""), urgent.job);
+  EXPECT_EQ(only("cpu", ""), std::nullopt);
+  EXPECT_EQ(queue_.start_with(""), gpu.job);
+}
+
+// A tenant whose tasks wait for a rare machine does not get the common ones for nothing later.
+TEST_F(QueueTest, SharesOfPoolsAreApart) {
+  const auto add_to = [this](const std::string& pool, const std::string& tenant, int number) {
+    const std::string key = pool + tenant + std::to_string(number);
+    queue_.submit({.key = key, .tenant = tenant, .pool = pool});
+  };
+  const auto start_of = [this](const std::string& pool) {
+    return queue_.start_with("",
+                             [=](const std::string& p, const std::string&) { return p == pool; });
+  };
+  add_to("cuda", "waits", 0);
+  for (int i = 0; i < 20; ++i) add_to("cpu", "busy", i);
+  for (int i = 0; i < 10; ++i) queue_.finish(start_of("cpu").value(), std::chrono::seconds(10));
+  for (int i = 0; i < 10; ++i) add_to("cpu", "new", i);
+  std::vector<JobId> begun;
+  for (int i = 0; i < 4; ++i) {
+    begun.push_back(start_of("cpu").value());
+    queue_.finish(begun.back(), std::chrono::seconds(10));
+  }
+  const auto of_busy = std::ranges::count_if(begun, [](JobId id) { return id < 43; });
+  EXPECT_EQ(of_busy, 2);
 }
 
 TEST_F(QueueTest, ATenantThatComesLaterIsNotOwedWhatItDidNotAskFor) {

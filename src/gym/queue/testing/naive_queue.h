@@ -29,10 +29,12 @@ class NaiveQueue {
     if (found == jobs_.end()) {
       out.job = next_++;
       out.is_new = true;
-      begin_waiting(wish.tenant);
-      jobs_[out.job] = {.key = wish.key, .tenant = wish.tenant, .affinity = wish.affinity};
+      const Account account{wish.pool, wish.tenant};
+      begin_waiting(account);
+      jobs_[out.job] = {.key = wish.key, .affinity = wish.affinity, .kind = wish.kind};
+      jobs_[out.job].account = account;
       jobs_[out.job].ages_at = wish.ages_at;
-      tenants_.at(wish.tenant).weight = std::max(wish.weight, 1);
+      tenants_.at(account).weight = std::max(wish.weight, 1);
     } else {
       out.job = found->first;
     }
@@ -48,7 +50,7 @@ class NaiveQueue {
         job.is_stopped = true;
         return {.stop = id};
       }
-      end_waiting(job.tenant);
+      end_waiting(job.account);
       const JobId dropped = id;
       jobs_.erase(dropped);
       return {.dropped = dropped};
@@ -56,35 +58,43 @@ class NaiveQueue {
     return {};
   }
 
-  std::optional<JobId> start(const std::function<bool(JobId)>& is_preferred) {
+  std::optional<JobId> start(const std::function<bool(JobId)>& is_preferred,
+                             const Queue::Accepts& accepts = {}) {
     using Place = std::tuple<int, std::uint64_t, bool, bool, JobId>;
-    std::optional<Place> best;
+    std::map<std::string, Place> best;  // by pool
     for (const auto& [id, job] : jobs_) {
-      if (job.is_running) continue;
+      if (job.is_running || !is_accepted(job, accepts)) continue;
       const bool is_late = job.overtaken >= Queue::kMaxOvertaken;
       const bool is_first = is_late || (is_preferred && is_preferred(id));
-      const Place place{-priority(job), tenants_.at(job.tenant).used(), !is_late, !is_first, id};
-      best = std::min(best.value_or(place), place);
+      const Place place{-priority(job), tenants_.at(job.account).used(), !is_late, !is_first, id};
+      const auto& [row, is_new] = best.emplace(job.account.first, place);
+      row->second = std::min(row->second, place);
     }
-    if (!best) return std::nullopt;
-    const JobId chosen = std::get<4>(*best);
+    std::optional<std::pair<int, JobId>> oldest;
+    for (const auto& [pool, place] : best) {
+      const std::pair each(std::get<0>(place), std::get<4>(place));
+      oldest = std::min(oldest.value_or(each), each);
+    }
+    if (!oldest) return std::nullopt;
+    const JobId chosen = oldest->second;
     Job& job = jobs_.at(chosen);
     for (auto& [id, other] : jobs_)
-      if (id < chosen && !other.is_running && other.tenant == job.tenant &&
-          priority(other) == priority(job))
+      if (id < chosen && !other.is_running && other.account == job.account &&
+          priority(other) == priority(job) && is_accepted(other, accepts))
         ++other.overtaken;
     job.is_running = true;
-    Tenant& tenant = tenants_.at(job.tenant);
+    Tenant& tenant = tenants_.at(job.account);
     job.share = tenant.share_of(estimates_.of(job.affinity));
     tenant.under_way += job.share;
-    end_waiting(job.tenant);
+    end_waiting(job.account);
     return chosen;
   }
   void age(Queue::Time now) {
     for (auto& [id, job] : jobs_) job.has_aged |= !job.is_running && job.ages_at <= now;
   }
-  std::optional<JobId> start_with(const std::string& affinity) {
-    return start([&](JobId id) { return !affinity.empty() && jobs_.at(id).affinity == affinity; });
+  std::optional<JobId> start_with(const std::string& affinity, const Queue::Accepts& accepts) {
+    return start([&](JobId id) { return !affinity.empty() && jobs_.at(id).affinity == affinity; },
+                 accepts);
   }
 
   bool give_back(JobId id, std::optional<Queue::Cost> cost) {
@@ -95,7 +105,7 @@ class NaiveQueue {
       return false;
     }
     job.is_running = false;
-    begin_waiting(job.tenant);
+    begin_waiting(job.account);
     return true;
   }
 
@@ -123,8 +133,11 @@ class NaiveQueue {
   }
 
  private:
+  using Account = std::pair<std::string, std::string>;  // pool, tenant
+
   struct Job {
-    std::string key, tenant, affinity;
+    std::string key, affinity, kind;
+    Account account = {};
     bool is_running = false, is_stopped = false, has_aged = false;
     int overtaken = 0;
     Queue::Time ages_at = Queue::Time::max();
@@ -148,39 +161,49 @@ class NaiveQueue {
     for (const auto& [ticket, priority] : job.tickets) out = std::max(out, priority);
     return out;
   }
-  void begin_waiting(const std::string& tenant) {
-    Tenant& mine = tenants_[tenant];
+  static bool is_accepted(const Job& job, const Queue::Accepts& accepts) {
+    return !accepts || accepts(job.account.first, job.kind);
+  }
+  void begin_waiting(const Account& account) {
+    Tenant& mine = tenants_[account];
     if (mine.waiting++ > 0) return;
     std::optional<std::uint64_t> least;
     for (const auto& [name, other] : tenants_)
-      if (name != tenant && other.waiting > 0)
+      if (name.first == account.first && name != account && other.waiting > 0)
         least = std::min(least.value_or(UINT64_MAX), other.had);
-    virtual_time_ = std::max(virtual_time_, least.value_or(0));
-    if (mine.used() < virtual_time_) mine.had = virtual_time_ - mine.under_way;
+    std::uint64_t& virtual_time = virtual_time_[account.first];
+    virtual_time = std::max(virtual_time, least.value_or(0));
+    if (mine.used() < virtual_time) mine.had = virtual_time - mine.under_way;
   }
-  bool nobody_waits() const {
-    return std::ranges::all_of(tenants_, [](const auto& row) { return row.second.waiting == 0; });
+  bool nobody_waits(const std::string& pool) const {
+    return std::ranges::all_of(tenants_, [&](const auto& row) {
+      return row.first.first != pool || row.second.waiting == 0;
+    });
   }
   void settle(const Job& job, std::optional<Queue::Cost> cost) {
-    Tenant& tenant = tenants_.at(job.tenant);
+    Tenant& tenant = tenants_.at(job.account);
     tenant.under_way -= job.share;
     tenant.had += cost ? tenant.share_of(*cost) : job.share;
     const bool has_running = std::ranges::count_if(jobs_, [&](const auto& row) {
-                               return row.second.is_running && row.second.tenant == job.tenant;
+                               return row.second.is_running && row.second.account == job.account;
                              }) > 1;
-    if (nobody_waits() && !has_running) virtual_time_ = std::max(virtual_time_, tenant.had);
+    std::uint64_t& virtual_time = virtual_time_[job.account.first];
+    if (nobody_waits(job.account.first) && !has_running)
+      virtual_time = std::max(virtual_time, tenant.had);
   }
-  void end_waiting(const std::string& tenant) {
-    --tenants_.at(tenant).waiting;
-    if (!nobody_waits()) return;
-    for (const auto& [name, each] : tenants_) virtual_time_ = std::max(virtual_time_, each.had);
+  void end_waiting(const Account& account) {
+    --tenants_.at(account).waiting;
+    if (!nobody_waits(account.first)) return;
+    std::uint64_t& virtual_time = virtual_time_[account.first];
+    for (const auto& [name, each] : tenants_)
+      if (name.first == account.first) virtual_time = std::max(virtual_time, each.had);
   }
 
   std::uint64_t next_ = 1;
   std::map<JobId, Job> jobs_;
-  std::map<std::string, Tenant> tenants_;
+  std::map<Account, Tenant> tenants_;
   CostEstimates estimates_;
-  std::uint64_t virtual_time_ = 0;
+  std::map<std::string, std::uint64_t> virtual_time_;  // by pool
 };
 
 }  // namespace kw::gym
