@@ -11,6 +11,8 @@
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 
+#include "net/dead_peer.h"
+
 namespace kw::net {
 
 namespace asio = boost::asio;
@@ -87,6 +89,7 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::open(const Url& url,
   boost::system::error_code ec;
   tcp::socket& socket = out->transport_->socket();
   socket.set_option(tcp::no_delay(true), ec);  // NOLINT(bugprone-unused-return-value): a hint
+  notice_dead_peer(socket.native_handle());
   if (url.scheme == "https") {
     out->tls_ = tls;
     out->transport_ = make_tls_client(std::move(socket), *tls, url.host);

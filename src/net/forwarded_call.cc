@@ -12,6 +12,7 @@
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 
+#include "net/dead_peer.h"
 #include "net/forwarded_request.h"
 #include "net/replies.h"
 
@@ -134,6 +135,7 @@ void ForwardedCall::on_connected(const BoostError& error) {
   BoostError unused;
   transport_->socket().set_option(tcp::no_delay(true),
                                   unused);  // NOLINT(bugprone-unused-return-value): a hint
+  notice_dead_peer(transport_->socket().native_handle());
   if (!target_->tls) return exchange();
   transport_ =
       make_tls_client(std::move(transport_->socket()), *target_->tls, target_->origin.host);
