@@ -77,9 +77,9 @@ Result<BuildOutcome> CandidateBuilder::compile(const CompilePlan& plan) {
 }
 
 Result<HostBuild> CandidateBuilder::build_cpp(const task::Candidate& candidate,
-                                              const ProblemSession& session) {
+                                              const task::Signature& signature) {
   if (!cpp_) return fail(ErrorCode::kUnsupported, "no C++ compiler: {}", cpp_.error().message());
-  auto plan = plan_cpp(candidate, session.signature(), *cpp_);
+  auto plan = plan_cpp(candidate, signature, *cpp_);
   if (!plan) return refused(std::move(plan).error());
   KW_TRY(BuildOutcome outcome, compile(*plan));
   HostBuild build;
@@ -151,7 +151,7 @@ Result<HostBuild> CandidateBuilder::build(const task::Candidate& candidate,
   auto start = Clock::now();
   bool triton = candidate.language == task::Language::kTriton;
   KW_TRY(HostBuild build,
-         triton ? build_triton(candidate, session) : build_cpp(candidate, session));
+         triton ? build_triton(candidate, session) : build_cpp(candidate, session.signature()));
   build.wall_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   return build;
 }

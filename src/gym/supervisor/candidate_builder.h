@@ -43,6 +43,8 @@ class CandidateBuilder {
 
   // For the session's workload. kUnsupported without the language's tool chain.
   Result<HostBuild> build(const task::Candidate& candidate, const ProblemSession& session);
+  // The same for a C++ candidate whose interface is known without a session.
+  Result<HostBuild> build_cpp(const task::Candidate& candidate, const task::Signature& signature);
   // Records a Triton candidate's calls: its executable is a launch plan for a GPU of compute
   // capability arch / 10. choices: numbers of the configurations that its autotuners take
   // (task::PlanChoice::chosen), in their order; those behind its end are taken by rule.
@@ -52,7 +54,6 @@ class CandidateBuilder {
  private:
   Result<RunningRole> start(ArtifactKind kind);
   Result<BuildOutcome> compile(const CompilePlan& plan);
-  Result<HostBuild> build_cpp(const task::Candidate& candidate, const ProblemSession& session);
   Result<HostBuild> build_triton(const task::Candidate& candidate, const ProblemSession& session);
   Result<TritonToolchain> triton() const;
 

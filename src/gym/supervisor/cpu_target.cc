@@ -105,6 +105,7 @@ Capabilities CpuTarget::capabilities() const {
   c.freeze = launchers_->level() >= sandbox::Level::kNamespaces;
   c.clock = true;
   c.languages = builder_->languages();
+  c.level = to_string(launchers_->level());
   return c;
 }
 

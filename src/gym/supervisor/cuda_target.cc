@@ -144,6 +144,7 @@ Capabilities CudaTarget::capabilities() const {
   if (programs.gpu_executor.empty())
     c.why_not = "kernelwright-gpu-executor is not built: run ./kernelwright once";
   c.isolation = (*workshop)->launchers->level() >= sandbox::Level::kNamespaces;
+  c.level = to_string((*workshop)->launchers->level());
   c.freeze = true;  // nothing needs it: no host code of a candidate runs between calls
   c.clock = true;
   const auto hosted = (*workshop)->builder->languages();
