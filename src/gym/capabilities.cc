@@ -3,8 +3,10 @@
 namespace kw::gym {
 
 Json to_json(const Capabilities& c) {
-  return {{"available", c.available}, {"why_not", c.why_not}, {"isolation", c.isolation},
-          {"freeze", c.freeze},       {"clock", c.clock},     {"languages", c.languages}};
+  Json out = {{"available", c.available}, {"why_not", c.why_not}, {"isolation", c.isolation},
+              {"freeze", c.freeze},       {"clock", c.clock},     {"languages", c.languages}};
+  if (!c.level.empty()) out["level"] = c.level;
+  return out;
 }
 
 Result<Capabilities> capabilities_from_json(const Json& value, const std::string& where) {
@@ -16,6 +18,7 @@ Result<Capabilities> capabilities_from_json(const Json& value, const std::string
   KW_TRY(out.freeze, reader.boolean("freeze"));
   KW_TRY(out.clock, reader.boolean("clock"));
   KW_TRY(out.languages, reader.strings_or_empty("languages"));
+  KW_TRY(out.level, reader.string_or("level", ""));
   KW_TRY_STATUS(reader.no_other_keys());
   return out;
 }

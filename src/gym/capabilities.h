@@ -14,6 +14,7 @@ struct Capabilities {
   std::string why_not;
   bool isolation = false, freeze = false, clock = false;
   std::vector<std::string> languages;
+  std::string level;  // of the sandbox, by its name; empty: nobody says
 };
 
 Json to_json(const Capabilities& capabilities);

@@ -12,6 +12,7 @@ TEST(Capabilities, AreReadAsTheyWereWritten) {
   before.available = before.freeze = true;
   before.why_not = "no Python";
   before.languages = {"cpp", "python"};
+  before.level = "full";
   const auto after = capabilities_from_json(to_json(before), "c");
   ASSERT_TRUE(after) << after.error().message();
   EXPECT_EQ(to_json(*after), to_json(before));

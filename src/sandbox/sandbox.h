@@ -5,11 +5,13 @@
 // a status pipe.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/types.h>
@@ -28,6 +30,23 @@ enum class Level : int {
   kNamespaces = 2,  // plain user: namespaces, but the kernel uid stays the user's own
   kFull = 3,        // distinct uid per candidate, all namespaces, cgroup limits, freezer
 };
+
+struct NamedLevel {
+  std::string_view name;
+  Level level;
+};
+inline constexpr std::array<NamedLevel, 4> kLevels = {{{"none", Level::kNone},
+                                                       {"basic", Level::kBasic},
+                                                       {"namespaces", Level::kNamespaces},
+                                                       {"full", Level::kFull}}};
+inline std::string_view to_string(Level level) {
+  return kLevels.at(static_cast<std::size_t>(level)).name;
+}
+inline std::optional<Level> level_from_string(std::string_view name) {
+  for (const NamedLevel& each : kLevels)
+    if (each.name == name) return each.level;
+  return std::nullopt;
+}
 
 struct Limits {
   std::uint64_t memory_bytes = 4ULL << 30U;

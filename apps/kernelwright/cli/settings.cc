@@ -84,13 +84,6 @@ Status set(gym::EvalOptions& options, std::string_view name, std::string_view va
   return {};
 }
 
-constexpr std::array<std::pair<std::string_view, sandbox::Level>, 4> kLevels = {{
-    {"none", sandbox::Level::kNone},
-    {"basic", sandbox::Level::kBasic},
-    {"namespaces", sandbox::Level::kNamespaces},
-    {"full", sandbox::Level::kFull},
-}};
-
 }  // namespace
 
 Result<double> parse_number(std::string_view text) {
@@ -140,19 +133,10 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
 }
 
 Result<sandbox::Level> parse_level(std::string_view name) {
+  if (const auto level = sandbox::level_from_string(name)) return *level;
   std::vector<std::string> known;
-  for (const auto& [level, value] : kLevels) {
-    if (level == name) return value;
-    known.emplace_back(level);
-  }
+  for (const auto& each : sandbox::kLevels) known.emplace_back(each.name);
   return unknown("isolation level", name, known);
-}
-
-std::string_view level_name(sandbox::Level level) {
-  for (const auto& [name, value] : kLevels) {
-    if (value == level) return name;
-  }
-  return "none";
 }
 
 Status take_settings(std::vector<std::string>& words, gym::EvalOptions& options) {

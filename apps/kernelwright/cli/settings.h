@@ -28,7 +28,6 @@ Status check_range(std::string_view flag, double value, double low, double high)
 
 // none, basic, namespaces, full. kInvalidArgument with a suggestion.
 Result<sandbox::Level> parse_level(std::string_view name);
-std::string_view level_name(sandbox::Level level);
 
 // Takes the words whose NAME has a dot ("eval.threads=2") out of `words` and into the options; what
 // is left are a problem's constants. kInvalidArgument for an unknown name (with a suggestion) or a

@@ -21,7 +21,7 @@ TEST(Settings, Sizes) {
 
 TEST(Settings, Levels) {
   EXPECT_EQ(parse_level("namespaces").value(), sandbox::Level::kNamespaces);
-  EXPECT_EQ(level_name(sandbox::Level::kFull), "full");
+  EXPECT_EQ(sandbox::to_string(sandbox::Level::kFull), "full");
   EXPECT_NE(parse_level("ful").error().message().find("did you mean \"full\""), std::string::npos);
 }
 

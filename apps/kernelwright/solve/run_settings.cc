@@ -22,7 +22,7 @@ Json to_json(const SolveCommand& c) {
     out[key_of(key)] = value;
   });
   out["server"] = settings_to_json(c.server);
-  out["isolation_at_least"] = level_name(c.isolation_at_least);
+  out["isolation_at_least"] = sandbox::to_string(c.isolation_at_least);
   out["search"] = search::to_json(c.search);
   out["eval"] = gym::to_json(c.eval);
   return out;
