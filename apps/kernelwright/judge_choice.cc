@@ -4,18 +4,15 @@
 
 namespace kw::front {
 
-Result<Services> with_judge(const Services& services, const ServiceAddress& judge,
-                            sandbox::Level isolation_at_least, std::string_view command) {
+Services with_judge(const Services& services, const ServiceAddress& judge,
+                    sandbox::Level isolation_at_least) {
   if (judge.url.empty()) return services;
-  if (isolation_at_least != sandbox::Level::kNone)
-    return fail(ErrorCode::kInvalidArgument,
-                "--isolation-at-least cannot go with --judge: it is a setting of each worker; see "
-                "kernelwright {} --help",
-                command);
   KW_CHECK(services.connect_judge);
   Services out = services;
-  out.start_judge = [connect = services.connect_judge, judge](const gym::GymOptions&) {
-    return connect(judge);
+  ServiceAddress address = judge;
+  address.isolation_at_least = isolation_at_least;
+  out.start_judge = [connect = services.connect_judge, address](const gym::GymOptions&) {
+    return connect(address);
   };
   return out;
 }

@@ -66,15 +66,21 @@ void Activity::count_answer(const std::string& worker) {
   if (auto found = workers_.find(worker); found != workers_.end()) ++found->second.answers;
 }
 
+void Activity::note_fitness(const std::string& worker, const std::string& unfit) {
+  if (auto found = workers_.find(worker); found != workers_.end()) found->second.unfit = unfit;
+}
+
 void Activity::note_end(EndedTask task) {
   if (!task.owner.empty()) by_owner_[task.owner].add(task);
   all_.add(std::move(task));
 }
 
-std::size_t Activity::slots(Time since) const {
+std::size_t Activity::slots(Time since,
+                            const std::function<bool(const std::string& worker)>& counts) const {
   std::size_t out = 0;
   for (const auto& [name, worker] : workers_)
-    if (worker.leased > 0 || worker.seen >= since) out += std::max<std::size_t>(worker.slots, 1);
+    if ((worker.leased > 0 || worker.seen >= since) && (!counts || counts(name)))
+      out += std::max<std::size_t>(worker.slots, 1);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -40,6 +41,7 @@ struct WorkerActivity {
   std::size_t leased = 0;
   std::size_t slots = 0;  // the most that it had leased at once
   std::uint64_t answers = 0;
+  std::string unfit = {};  // why it takes no tasks; empty: it does
   gym::Queue::Time seen = {};
 };
 
@@ -69,11 +71,14 @@ class Activity {
   void count_leased(const std::string& tenant, const std::string& worker, int change);
   void see_worker(const std::string& worker, Time now);
   void count_answer(const std::string& worker);
+  // Nothing happens for a worker that is not known.
+  void note_fitness(const std::string& worker, const std::string& unfit);
   void note_end(EndedTask task);
 
   const std::map<std::string, TaskShare>& tenants() const { return tenants_; }
-  // Tasks that the workers judge at once that have some, or were seen since then.
-  std::size_t slots(Time since) const;
+  // Tasks that the workers judge at once that have some, or were seen since then, and that count.
+  std::size_t slots(Time since,
+                    const std::function<bool(const std::string& worker)>& counts = {}) const;
   // By name.
   std::vector<TaskShare> busy_workers() const;
   // tenant: its own tasks, without workers; empty: all. after: tasks behind this place.

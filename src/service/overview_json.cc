@@ -32,6 +32,7 @@ Json ended_json(const EndedTask& task, const std::string& tenant, TaskTable::Tim
 
 Json worker_json(const WorkerActivity& worker, TaskTable::Time now) {
   Json out = {{"name", worker.name}, {"leased", worker.leased}, {"answers", worker.answers}};
+  if (!worker.unfit.empty()) out["unfit"] = worker.unfit;
   // One that has a lease of an earlier start of the server may not have been heard yet.
   out["seconds_ago"] =
       worker.seen == TaskTable::Time{} ? Json(nullptr) : Json(seconds_since(worker.seen, now));

@@ -67,8 +67,9 @@ std::string packed(const Json& value) {
 }
 
 std::string packed_row(const JobRow& row) {
-  return packed(Json::array({row.key, row.tenant, row.problem, static_cast<int>(row.state),
-                             row.epoch, row.lost, row.failures, row.worker, row.lease, row.ended}));
+  return packed(
+      Json::array({row.key, row.tenant, row.problem, static_cast<int>(row.state), row.epoch,
+                   row.lost, row.failures, row.worker, row.lease, row.ended, row.needs}));
 }
 std::string packed_row(const TicketRow& row) {
   return packed(Json::array({row.job, row.submission, row.priority, row.timeout_ms,
@@ -87,6 +88,8 @@ Result<JobRow> job_of(const std::string& id, const std::string& text) {
                   .key = row.at(0).get<std::string>(),
                   .tenant = row.at(1).get<std::string>(),
                   .problem = row.at(2).get<std::string>(),
+                  // Rows of before have ten fields.
+                  .needs = row.size() > 10 ? row.at(10).get<std::string>() : std::string(),
                   .state = static_cast<JobState>(row.at(3).get<int>()),
                   .epoch = row.at(4).get<std::int64_t>(),
                   .lost = row.at(5).get<int>(),

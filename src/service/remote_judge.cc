@@ -1,8 +1,11 @@
 #include "service/remote_judge.h"
 
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "base/error_names.h"
+#include "base/log.h"
 #include "gym/version.h"
 #include "service/work.h"
 
@@ -27,7 +30,8 @@ Error error_of_task(const Json& status, const std::string& state, const std::str
 
 class RemoteJudge : public gym::Judge {
  public:
-  explicit RemoteJudge(std::unique_ptr<ServiceClient> client) : client_(std::move(client)) {}
+  RemoteJudge(std::unique_ptr<ServiceClient> client, sandbox::Level isolation)
+      : client_(std::move(client)), isolation_(isolation) {}
 
   Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) override {
     const std::string problem = request.problem.hash, candidate = request.candidate.hash;
@@ -81,7 +85,10 @@ class RemoteJudge : public gym::Judge {
       if (!status) return tl::unexpected(std::move(status).error());
       KW_TRY(ObjectReader reader, ObjectReader::make(*status, "status"));
       KW_TRY(const bool is_final, reader.boolean("is_final"));
-      if (!is_final) continue;
+      if (!is_final) {
+        tell_wait(status->value("waits_for", ""));
+        continue;
+      }
       KW_TRY(const std::string state, reader.string("state"));
       if (state != "done")
         return tl::unexpected(error_of_task(
@@ -99,6 +106,7 @@ class RemoteJudge : public gym::Judge {
       refer_to_problem(body, hash);
     }
     Json task = {{"request", std::move(body)}, {"submission", unique_name()}};
+    if (isolation_ != sandbox::Level::kNone) task["isolation"] = to_string(isolation_);
     const Json tasks = {{"tasks", Json::array({std::move(task)})}};
     auto accepted = client_->call_patiently("POST", "/v1/tasks", tasks, stop);
     if (!accepted && accepted.error().code() == ErrorCode::kNotFound && !problem.is_null()) {
@@ -117,6 +125,16 @@ class RemoteJudge : public gym::Judge {
     if (const auto id = id_in(*accepted)) cancel(*id);
   }
 
+  // Once for each worker that is missing.
+  void tell_wait(const std::string& waits_for) {
+    if (waits_for.empty()) return;
+    {
+      std::lock_guard lock(mutex_);
+      if (!told_.insert(waits_for).second) return;
+    }
+    log::warning(fmt::format("{}: tasks wait for {}: none is there", client_->url(), waits_for));
+  }
+
   void cancel(const std::string& id) {
     (void)client_->call("DELETE", "/v1/tasks/" + id, nullptr,
                         {});  // it may run on: only time is lost
@@ -130,11 +148,15 @@ class RemoteJudge : public gym::Judge {
   }
 
   std::unique_ptr<ServiceClient> client_;
+  const sandbox::Level isolation_;
+  std::mutex mutex_;  // guards told_
+  std::set<std::string> told_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<gym::Judge>> make_remote_judge(ServiceClientOptions options) {
+Result<std::unique_ptr<gym::Judge>> make_remote_judge(ServiceClientOptions options,
+                                                      sandbox::Level isolation) {
   KW_TRY(auto client, ServiceClient::make(std::move(options)));
   auto health = client->call("GET", "/healthz", nullptr, {});
   if (!health) return tl::unexpected(std::move(health).error().with_context(client->url()));
@@ -144,7 +166,7 @@ Result<std::unique_ptr<gym::Judge>> make_remote_judge(ServiceClientOptions optio
     return fail(ErrorCode::kUnsupported,
                 "{}: its verdicts come from version {} of the gym, those of this program from {}",
                 client->url(), version, gym::kGymVersion);
-  return std::make_unique<RemoteJudge>(std::move(client));
+  return std::make_unique<RemoteJudge>(std::move(client), isolation);
 }
 
 }  // namespace kw::service

@@ -1,4 +1,5 @@
 // The whole way in one process: remote judge, HTTP, task service, worker, a fake gym.
+#include <atomic>
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
@@ -12,7 +13,10 @@
 #include "net/client.h"
 #include "net/replies.h"
 #include "net/server.h"
+#include "os/file.h"
+#include "service/ahead_worker.h"
 #include "service/fetched_problems.h"
+#include "service/intent_file.h"
 #include "service/remote_judge.h"
 #include "service/task_api.h"
 #include "service/worker.h"
@@ -136,6 +140,112 @@ TEST_F(ServiceTest, AFailureOfOursIsTriedThreeTimesAndNoVerdict) {
   EXPECT_EQ(verdict.error().code(), ErrorCode::kUnavailable);
   EXPECT_EQ(verdict.error().message(), server->origin() + ": no verdict: the compiler went away");
   EXPECT_EQ(gym.judged, 3);
+}
+
+TEST_F(ServiceTest, AWorkerTakesOnlyWhatItsMachineCanJudge) {
+  const std::jthread worker([this](const std::stop_token& stop) {
+    EXPECT_TRUE(
+        run_worker({.name = "c", .can = Abilities({{"cpu", {"cpp"}}}, sandbox::Level::kBasic)},
+                   *client, gym, stop));
+  });
+  Json safe = task_body(), cuda = task_body();
+  safe["isolation"] = "full";
+  cuda["request"]["options"]["target"] = "cuda";
+  const auto id_of = [](const Json& answer, int i) {
+    return answer["tasks"][static_cast<std::size_t>(i)]["id"].get<std::string>();
+  };
+  const Json accepted = call("POST", "/v1/tasks", {{"tasks", Json::array({safe, cuda})}}).value();
+  ASSERT_TRUE(judge->judge(relu_request(), {}).has_value());
+  EXPECT_EQ(gym.judged, 1);
+  const Json of_safe = call("GET", "/v1/tasks/" + id_of(accepted, 0)).value();
+  EXPECT_EQ(of_safe["state"], "waiting");
+  EXPECT_EQ(of_safe["waits_for"], "a worker that judges cpp on cpu, with the isolation full");
+  EXPECT_EQ(call("GET", "/v1/tasks/" + id_of(accepted, 1)).value()["waits_for"],
+            "a worker on cuda");
+  const Json leased = lease();  // of one that says nothing of its abilities
+  EXPECT_EQ(leased["request"]["options"]["target"], "cpu");
+  Json wrong = task_body();
+  wrong["isolation"] = "strong";
+  const auto refused = call("POST", "/v1/tasks", tasks(wrong));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message(), "tasks[0].isolation: unknown \"strong\"");
+}
+
+TEST_F(ServiceTest, WhoComesAfterADeadWorkerTellsOfItsTasks) {
+  const auto folder = os::TempDir::make("kw-service-").value();
+  const auto file = folder.path() / "w.json";
+  const std::string id = call("POST", "/v1/tasks", tasks(task_body())).value()["tasks"][0]["id"];
+  const auto die = [&] {  // with the task
+    const Json leased = lease();
+    ASSERT_TRUE(IntentFile::open(file).value()->put(
+        {leased["task"].get<std::string>(), leased["epoch"].get<std::int64_t>()}));
+  };
+  die();
+  {
+    const std::jthread worker([&](const std::stop_token& stop) {
+      EXPECT_TRUE(run_worker({.name = "w", .intents = file}, *client, gym, stop));
+    });
+    EXPECT_EQ(call("GET", "/v1/tasks/" + id + "?wait=20").value()["state"], "done");
+  }
+  EXPECT_TRUE(IntentFile::open(file).value()->left().empty());
+  // The second loss of another task is its end.
+  gym::EvalRequest other = relu_request();
+  other.options.max_seconds = 7;
+  const std::string poison =
+      call("POST", "/v1/tasks", tasks({{"request", gym::to_json(other).value()}}))
+          .value()["tasks"][0]["id"];
+  for (int i = 0; i < 2; ++i) {
+    die();
+    std::stop_source stop;
+    const WorkerOptions options{
+        .name = "w", .intents = file, .on_event = [&](std::string_view) { stop.request_stop(); }};
+    EXPECT_TRUE(run_worker(options, *client, gym, stop.get_token()));
+  }
+  EXPECT_EQ(call("GET", "/v1/tasks/" + poison).value()["state"], "dead");
+}
+
+TEST_F(ServiceTest, AWorkerInQuarantineTakesNothingAndSaysWhy) {
+  std::atomic<bool> is_fit = false;
+  Event unfit;
+  WorkerOptions options{.name = "w"};
+  options.fitness.probe = [&](const std::stop_token&) -> Status {
+    if (is_fit) return {};
+    return fail(ErrorCode::kInternal, "the probe's verdict is wrong");
+  };
+  options.fitness.first_pause = std::chrono::milliseconds(20);
+  std::atomic<int> tells = 0;
+  options.on_event = [&](std::string_view) {
+    if (++tells == 3) unfit.set();
+  };
+  const std::string id = call("POST", "/v1/tasks", tasks(task_body())).value()["tasks"][0]["id"];
+  const std::jthread worker(
+      [&](const std::stop_token& stop) { EXPECT_TRUE(run_worker(options, *client, gym, stop)); });
+  unfit.wait();
+  EXPECT_EQ(gym.judged, 0);
+  EXPECT_EQ(call("GET", "/v1/overview").value()["workers"][0]["unfit"],
+            "the probe's verdict is wrong");
+  is_fit = true;
+  EXPECT_EQ(call("GET", "/v1/tasks/" + id + "?wait=20").value()["state"], "done");
+  EXPECT_FALSE(call("GET", "/v1/overview").value()["workers"][0].contains("unfit"));
+}
+
+TEST_F(ServiceTest, AWorkerThatCompilesAheadSeesWhatWaitsAndLeavesItThere) {
+  const std::string id = call("POST", "/v1/tasks", tasks(task_body())).value()["tasks"][0]["id"];
+  Event compiled;
+  AheadWorkerOptions options{.name = "compiler"};
+  options.can = Abilities({{"cpu", {"cpp"}}}, sandbox::Level::kFull);
+  options.compile = [&](const gym::EvalRequest& request) -> Result<std::string> {
+    EXPECT_EQ(request.hash(), relu_request().hash());
+    return "built";
+  };
+  options.on_event = [&](std::string_view line) {
+    EXPECT_TRUE(line.ends_with("for relu: built")) << line;
+    compiled.set();
+  };
+  const std::jthread worker(
+      [&](const std::stop_token& stop) { EXPECT_TRUE(run_ahead_worker(options, *client, stop)); });
+  compiled.wait();
+  EXPECT_EQ(call("GET", "/v1/tasks/" + id).value()["state"], "waiting");
 }
 
 TEST_F(ServiceTest, AVerdictOfAnotherCandidateIsRefused) {

@@ -11,11 +11,12 @@
 namespace kw::service {
 namespace {
 
-constexpr int kSchema = 4;
+constexpr int kSchema = 5;
 constexpr const char* kTables = R"(
 CREATE TABLE IF NOT EXISTS jobs(id INTEGER PRIMARY KEY, key TEXT NOT NULL, tenant TEXT NOT NULL, state INTEGER NOT NULL,
   epoch INTEGER NOT NULL, lost INTEGER NOT NULL, failures INTEGER NOT NULL, worker TEXT NOT NULL,
-  lease TEXT NOT NULL, problem TEXT NOT NULL DEFAULT '', ended INTEGER NOT NULL DEFAULT 0);
+  lease TEXT NOT NULL, problem TEXT NOT NULL DEFAULT '', ended INTEGER NOT NULL DEFAULT 0,
+  needs TEXT NOT NULL DEFAULT '');
 CREATE TABLE IF NOT EXISTS problems(hash TEXT PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS requests(job INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS answers(job INTEGER PRIMARY KEY, text BLOB NOT NULL);
@@ -48,7 +49,7 @@ constexpr std::array<const char*, kStatementCount> kStatements = {
     "BEGIN IMMEDIATE",
     "COMMIT",
     "ROLLBACK",
-    "INSERT INTO jobs VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11) ON CONFLICT(id) DO UPDATE SET "
+    "INSERT INTO jobs VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12) ON CONFLICT(id) DO UPDATE SET "
     "state=?4,epoch=?5,lost=?6,failures=?7,worker=?8,lease=?9,ended=?11",
     "INSERT OR REPLACE INTO requests VALUES(?1,?2)",
     "INSERT OR REPLACE INTO answers VALUES(?1,?2)",
@@ -112,11 +113,11 @@ class SqliteStorage : public TaskStorage {
 
   Result<Rows> load() override {
     Rows out;
-    KW_TRY_STATUS(
-        each("SELECT jobs.id,key,tenant,state,epoch,lost,failures,worker,lease,requests.text,"
-             "answers.text,problem,ended FROM jobs LEFT JOIN requests ON requests.job=jobs.id AND "
-             "state<2 LEFT JOIN answers ON answers.job=jobs.id ORDER BY jobs.id",
-             [&](sqlite3_stmt* row) { out.jobs.push_back(job(row)); }));
+    KW_TRY_STATUS(each(
+        "SELECT jobs.id,key,tenant,state,epoch,lost,failures,worker,lease,requests.text,"
+        "answers.text,problem,ended,needs FROM jobs LEFT JOIN requests ON requests.job=jobs.id AND "
+        "state<2 LEFT JOIN answers ON answers.job=jobs.id ORDER BY jobs.id",
+        [&](sqlite3_stmt* row) { out.jobs.push_back(job(row)); }));
     KW_TRY_STATUS(each(
         "SELECT id,job,submission,priority,timeout_ms,state,team,owner FROM tickets ORDER BY id",
         [&](sqlite3_stmt* row) { out.tickets.push_back(ticket(row)); }));
@@ -178,6 +179,8 @@ class SqliteStorage : public TaskStorage {
       KW_TRY_STATUS(execute("ALTER TABLE jobs ADD COLUMN problem TEXT NOT NULL DEFAULT ''"));
     if (schema >= 1 && schema <= 3)
       KW_TRY_STATUS(execute("ALTER TABLE jobs ADD COLUMN ended INTEGER NOT NULL DEFAULT 0"));
+    if (schema >= 1 && schema <= 4)
+      KW_TRY_STATUS(execute("ALTER TABLE jobs ADD COLUMN needs TEXT NOT NULL DEFAULT ''"));
     KW_TRY_STATUS(execute(fmt::format("PRAGMA user_version={}", kSchema).c_str()));
     return execute("COMMIT");
   }
@@ -224,7 +227,7 @@ class SqliteStorage : public TaskStorage {
     for (const JobRow& row : changes.jobs) {
       KW_TRY_STATUS(run(kPutJob, row.id, row.key, row.tenant, static_cast<int>(row.state),
                         row.epoch, row.lost, row.failures, row.worker, row.lease, row.problem,
-                        row.ended));
+                        row.ended, row.needs));
       if (row.request) KW_TRY_STATUS(run(kPutRequest, row.id, *row.request));
       if (row.answer) KW_TRY_STATUS(run(kPutAnswer, row.id, *row.answer));
     }
@@ -256,6 +259,7 @@ class SqliteStorage : public TaskStorage {
             .key = text(row, 1),
             .tenant = text(row, 2),
             .problem = text(row, 11),
+            .needs = text(row, 13),
             .state = static_cast<JobState>(sqlite3_column_int(row, 3)),
             .epoch = sqlite3_column_int64(row, 4),
             .lost = sqlite3_column_int(row, 5),

@@ -180,8 +180,8 @@ std::optional<std::string> never_fits(const Identity& who,
 }
 
 Scope scope_of(const net::Request& request) {
-  if (request.path.starts_with("/v1/leases") || request.path.starts_with("/v1/reports"))
-    return Scope::kWork;
+  for (const char* path : {"/v1/leases", "/v1/reports", "/v1/compiles"})
+    if (request.path.starts_with(path)) return Scope::kWork;
   return request.method == "GET" || request.method == "HEAD" ? Scope::kRead : Scope::kSubmit;
 }
 
@@ -314,6 +314,17 @@ class TaskRoutes {
                      if (!leases) return shared->send(refusal(leases.error()));
                      shared->send(json_text_response(leases_text(*leases, seconds)));
                    });
+  }
+
+  void compile(const net::Request& request, net::Responder responder) const {
+    auto body = net::json_body(request);
+    if (!body) return responder.send(std::move(body.error()));
+    auto call = lease_call_from_json(*body);
+    if (!call) return responder.send(refusal(call.error()));
+    service_.compile(std::move(*call), [shared = share(std::move(responder))](auto requests) {
+      if (!requests) return shared->send(refusal(requests.error()));
+      shared->send(json_text_response(requests_text(*requests)));
+    });
   }
 
   void report(const net::Request& request, net::Responder responder, ReportKind kind) const {
@@ -519,6 +530,7 @@ net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Call
   add("GET", "/v1/groups/{name}/events",
       [](R r, Q q, net::Responder to) { r.events(q, std::move(to)); });
   add("POST", "/v1/leases", [](R r, Q q, net::Responder to) { r.lease(q, std::move(to)); });
+  add("POST", "/v1/compiles", [](R r, Q q, net::Responder to) { r.compile(q, std::move(to)); });
   auto add_report = [&](const char* path, ReportKind kind) {
     add("POST", path, [kind](R r, Q q, net::Responder to) { r.report(q, std::move(to), kind); });
   };
@@ -527,6 +539,7 @@ net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Call
   add_report("/v1/leases/{id}/complete", ReportKind::kComplete);
   add_report("/v1/leases/{id}/fail", ReportKind::kFail);
   add_report("/v1/leases/{id}/release", ReportKind::kRelease);
+  add_report("/v1/leases/{id}/lost", ReportKind::kLost);
   add("GET", "/v1/overview", [](R r, Q q, net::Responder to) { r.overview(q, std::move(to)); });
   add("GET", "/v1/queue", [](R r, Q, net::Responder to) { r.queue(std::move(to)); });
   add("GET", "/healthz", [](R r, Q, net::Responder to) { r.health(std::move(to)); });

@@ -15,6 +15,7 @@ namespace kw::service {
 namespace {
 
 constexpr std::size_t kMaxNameBytes = 200;  // of a worker or a submission
+constexpr std::size_t kMaxReasonBytes = 300;
 constexpr double kLongestTimeout = 30.0 * 86400;
 
 Result<std::string> name_of(ObjectReader& reader, const char* key, const std::string& fallback) {
@@ -33,11 +34,20 @@ Result<Submission> submission_of(Json& value, const std::string& where) {
   Submission out;
   KW_TRY(out.submission, name_of(reader, "submission", ""));
   KW_TRY(const double timeout, reader.number_or("timeout_seconds", 0));
+  KW_TRY(const std::string isolation, reader.string_or("isolation", "none"));
+  const auto level = sandbox::level_from_string(isolation);
+  if (!level)
+    return fail(ErrorCode::kInvalidArgument, "{}: unknown \"{}\"", reader.path("isolation"),
+                printable(isolation, 40));
   if (!(timeout >= 0 && timeout <= kLongestTimeout))
     return fail(ErrorCode::kInvalidArgument, "{}: {} is not within 0 to {}",
                 reader.path("timeout_seconds"), timeout, kLongestTimeout);
   KW_TRY_STATUS(reader.no_other_keys());
   out.key = std::move(asked.key);
+  out.needs = needs_of(asked.work);
+  out.needs.isolation = *level;
+  // Who demands more does not join a judgement of less.
+  if (*level != sandbox::Level::kNone) out.key += "/" + isolation;
   out.problem = std::move(asked.problem);
   if (!asked.whole_problem.is_null()) out.problem_text = asked.whole_problem.dump();
   if (const auto* judgement = std::get_if<gym::EvalRequest>(&asked.work)) {
@@ -49,11 +59,12 @@ Result<Submission> submission_of(Json& value, const std::string& where) {
   return out;
 }
 
-constexpr std::array<std::pair<std::string_view, ReportKind>, 4> kReports = {{
+constexpr std::array<std::pair<std::string_view, ReportKind>, 5> kReports = {{
     {"renew", ReportKind::kRenew},
     {"complete", ReportKind::kComplete},
     {"fail", ReportKind::kFail},
     {"release", ReportKind::kRelease},
+    {"lost", ReportKind::kLost},
 }};
 
 Result<LeaseReport> read_report(ObjectReader reader, ReportKind kind, JobId job) {
@@ -140,6 +151,11 @@ Result<LeaseCall> lease_call_from_json(const Json& body) {
   out.most = static_cast<std::size_t>(most);
   KW_TRY(const double wait, reader.number_or("wait_seconds", 0));
   KW_TRY(out.wait, poll_time(wait, "wait_seconds"));
+  KW_TRY(const std::string unfit, reader.string_or("unfit", ""));
+  out.unfit = printable(unfit, kMaxReasonBytes);
+  if (const Json* can = reader.find("can")) {
+    KW_TRY(out.can, abilities_from_json(*can, "can"));
+  }
   KW_TRY_STATUS(reader.no_other_keys());
   return out;
 }
@@ -170,6 +186,7 @@ std::string status_text(TicketId id, const TaskStatus& status) {
   if (status.position) out += fmt::format(R"(,"position":{})", *status.position);
   if (status.estimated_start_seconds)
     out += fmt::format(R"(,"estimated_start_seconds":{})", *status.estimated_start_seconds);
+  if (!status.waits_for.empty()) out += fmt::format(R"(,"waits_for":"{}")", status.waits_for);
   if (status.answer.empty()) return out + "}";
   out += ',';
   out.append(status.answer, 1);  // without its "{"
@@ -211,6 +228,15 @@ std::string leases_text(const std::vector<Lease>& leases, double seconds) {
                        seconds);
     out += each.request;
     out += '}';
+  }
+  return out + "]}";
+}
+
+std::string requests_text(const std::vector<std::string>& requests) {
+  std::string out = R"({"requests":[)";
+  for (const std::string& each : requests) {
+    if (!out.ends_with('[')) out += ',';
+    out += each;
   }
   return out + "]}";
 }

@@ -26,11 +26,13 @@ struct LeaseCall {
   std::string problem = {};  // hash of the one that the worker has open: its tasks are preferred
   std::size_t most = 1;
   std::chrono::milliseconds wait{0};
+  Abilities can = {};      // of the worker
+  std::string unfit = {};  // why it takes nothing now, though it is there; empty: it takes tasks
 };
 // kUnsupported for another version of the gym.
 Result<LeaseCall> lease_call_from_json(const Json& body);
 
-enum class ReportKind { kRenew, kComplete, kFail, kRelease };
+enum class ReportKind { kRenew, kComplete, kFail, kRelease, kLost };
 std::string_view to_string(ReportKind kind);  // "renew", ...
 // A worker says this of its lease.
 struct LeaseReport {
@@ -54,6 +56,8 @@ std::string cursor_of(std::size_t place, std::string_view start_name);
 std::string status_text(TicketId id, const TaskStatus& status);
 std::string group_text(const GroupStatus& group, std::string_view start_name);
 std::string leases_text(const std::vector<Lease>& leases, double seconds);
+
+std::string requests_text(const std::vector<std::string>& requests);
 
 // kNotFound for a word that is no number of a task.
 Result<std::uint64_t> task_id_of(std::string_view word);

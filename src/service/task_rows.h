@@ -36,6 +36,7 @@ struct JobRow {
   JobId id = 0;
   std::string key = {}, tenant = {};
   std::string problem = {};  // hash; empty: none, or the request has the problem itself
+  std::string needs = {};    // Needs::text(); empty: it came before schema 5
   JobState state = JobState::kWaiting;
   std::int64_t epoch = 0;   // of the last lease: each lease has the next one
   int lost = 0;             // workers that went away with it

@@ -46,6 +46,9 @@ Result<bool> carried_out(TaskTable& table, LeaseReport report, TaskTable::Time n
     case ReportKind::kRelease:
       KW_TRY_STATUS(table.release(report.job, report.epoch));
       break;
+    case ReportKind::kLost:
+      KW_TRY_STATUS(table.lost(report.job, report.epoch, now));
+      break;
   }
   return true;
 }
@@ -156,7 +159,7 @@ void TaskService::round(Call first) {
 std::vector<Lease> TaskService::lease_all(const LeaseCall& call, TaskTable::Time now) {
   std::vector<Lease> out;
   while (out.size() < call.most) {
-    auto lease = table_.lease(call.worker, name_in(call, out.size()), now, call.problem);
+    auto lease = table_.lease(call.worker, name_in(call, out.size()), now, call.problem, call.can);
     if (!lease) break;
     out.push_back(std::move(*lease));
   }
@@ -173,10 +176,17 @@ void TaskService::hand_out(TaskTable::Time now, std::vector<Told>& told) {
     end(each, {});
     return true;
   });
-  while (!idle_.empty() && table_.counts().waiting > 0) {
-    end(idle_.front(), lease_all(idle_.front().call, now));
-    idle_.pop_front();
-  }
+  std::set<Abilities> in_vain;  // nothing waits for these
+  std::erase_if(idle_, [&](Idle& each) {
+    if (table_.counts().waiting == 0 || in_vain.contains(each.call.can)) return false;
+    std::vector<Lease> leases = lease_all(each.call, now);
+    if (leases.empty()) {
+      in_vain.insert(each.call.can);
+      return false;
+    }
+    end(each, std::move(leases));
+    return true;
+  });
   std::erase_if(idle_, [&](Idle& each) {
     if (each.until > now) return false;
     end(each, {});
@@ -331,7 +341,9 @@ void TaskService::lease(LeaseCall call, std::stop_token gone, Reply<std::vector<
   calls_.put([this, call = std::move(call), gone = std::move(gone), reply = std::move(reply)](
                  TaskTable& table, TaskTable::Time now) mutable -> Told {
     std::vector<Lease> leases;
-    table.see_worker(call.worker, now);
+    table.see_worker(call.worker, now, call.can, call.unfit);
+    if (!call.unfit.empty())
+      return after_commit<std::vector<Lease>>(std::move(reply), std::move(leases));
     for (std::size_t i = 0; i < call.most && !call.name.empty(); ++i)
       if (auto lease = table.leased_as(name_in(call, i), now)) leases.push_back(std::move(*lease));
     if (!leases.empty())
@@ -342,6 +354,14 @@ void TaskService::lease(LeaseCall call, std::stop_token gone, Reply<std::vector<
     idle_.push_back({std::move(call), until, std::move(gone), std::move(reply)});
     return {};
   });
+}
+
+void TaskService::compile(LeaseCall asked, Reply<std::vector<std::string>> reply) {
+  using Requests = std::vector<std::string>;
+  call<Requests>(std::move(reply),
+                 [asked = std::move(asked)](TaskTable& table, TaskTable::Time) -> Result<Requests> {
+                   return table.to_compile(asked.most, asked.can);
+                 });
 }
 
 void TaskService::report(std::vector<LeaseReport> reports, Reply<std::vector<Result<bool>>> reply) {

@@ -33,6 +33,9 @@ gym::Queue::Accepted TaskTable::enter(const JobRow& job, const Submission& submi
   gym::Queue::Wish wish{.key = job.key, .tenant = job.tenant, .affinity = job.problem};
   wish.priority = ticket.row.priority;
   wish.weight = submission.weight;
+  const Needs needs = needs_of_text(job.needs);
+  wish.pool = needs.target;
+  wish.kind = needs.kind();
   if (ticket.row.timeout_ms > 0)
     wish.deadline = now + std::chrono::milliseconds(ticket.row.timeout_ms);
   wish.ages_at = now + options_.ageing;
@@ -75,6 +78,8 @@ TicketId TaskTable::submit(Submission submission, Time now) {
   fresh.row.key = std::move(submission.key);
   fresh.row.tenant = std::move(submission.tenant);
   fresh.row.problem = std::move(submission.problem);
+  fresh.row.needs = submission.needs.text();
+  fresh.needs = submission.needs;
   const gym::Queue::Accepted accepted = enter(fresh.row, submission, ticket, now);
   JobId& job_id = of_queue_[accepted.job];
   if (accepted.is_new) {
@@ -88,6 +93,8 @@ TicketId TaskTable::submit(Submission submission, Time now) {
     waiting_bytes_ += fresh.row.request->size();
     ++counts_.waiting;
     activity_.count_waiting(fresh.row.tenant, 1);
+    count_want(fresh, 1);
+    note_uncompiled(fresh, submission.priority);
     new_jobs_.insert(job_id);
     jobs_[job_id] = std::move(fresh);
   }
@@ -97,6 +104,25 @@ TicketId TaskTable::submit(Submission submission, Time now) {
   changed_tickets_.insert(id);
   ++counts_.submitted;
   return id;
+}
+
+void TaskTable::note_uncompiled(const Job& job, int priority) {
+  if (is_compiled(job.needs)) uncompiled_.emplace(-priority, job.row.id);
+}
+
+std::vector<std::string> TaskTable::to_compile(std::size_t most, const Abilities& can) {
+  std::vector<std::string> out;
+  for (auto each = uncompiled_.begin(); each != uncompiled_.end() && out.size() < most;) {
+    const auto found = jobs_.find(each->second);
+    const bool waits = found != jobs_.end() && found->second.row.state == JobState::kWaiting;
+    if (waits && !can.cover(found->second.needs)) {
+      ++each;
+      continue;
+    }
+    if (waits) out.push_back(text_of(found->second.row));
+    each = uncompiled_.erase(each);
+  }
+  return out;
 }
 
 void TaskTable::leave(Ticket& ticket, TicketState state, const gym::Queue::Gone& gone) {
@@ -142,9 +168,11 @@ std::optional<Lease> TaskTable::leased_as(const std::string& name, Time now) {
 }
 
 std::optional<Lease> TaskTable::lease(const std::string& worker, const std::string& name, Time now,
-                                      const std::string& problem) {
+                                      const std::string& problem, const Abilities& can) {
   queue_.age(now);
-  const auto started = queue_.start_with(problem);
+  const auto started = queue_.start_with(
+      problem,
+      [&](const std::string& pool, const std::string& kind) { return can.cover(pool, kind); });
   if (!started) return std::nullopt;
   Job& job = jobs_.at(of_queue_.at(*started));
   job.row.worker = worker;
@@ -174,7 +202,7 @@ Result<bool> TaskTable::renew(JobId id, std::int64_t epoch, Time now) {
   lease_ends_.erase({job->lease_end, id});
   job->lease_end = now + options_.lease;
   lease_ends_.emplace(job->lease_end, id);
-  activity_.see_worker(job->row.worker, now);
+  hear(job->row.worker, now);
   return !job->is_stopped;
 }
 
@@ -185,7 +213,7 @@ Status TaskTable::complete(JobId id, std::int64_t epoch, std::string answer, Tim
                            found->second.row.epoch == epoch && found->second.row.answer == answer;
   if (is_repeated) return {};
   KW_TRY(Job * job, held(id, epoch));
-  activity_.see_worker(job->row.worker, now);
+  hear(job->row.worker, now);
   activity_.count_answer(job->row.worker);
   const gym::Queue::Cost took = judged(*job, now);
   if (job->is_stopped) {
@@ -216,6 +244,12 @@ Status TaskTable::release(JobId id, std::int64_t epoch) {
   return {};
 }
 
+Status TaskTable::lost(JobId id, std::int64_t epoch, Time now) {
+  KW_TRY(Job * job, held(id, epoch));
+  lose(*job, now);
+  return {};
+}
+
 void TaskTable::end_lease(Job& job) {
   lease_ends_.erase({job.lease_end, job.row.id});
   job.lease_end = Time::max();
@@ -227,6 +261,7 @@ void TaskTable::set_state(Job& job, JobState state) {
     if (job.row.state == JobState::kWaiting) {
       counts_.waiting += static_cast<std::size_t>(change);
       activity_.count_waiting(job.row.tenant, change);
+      count_want(job, change);
     }
     if (job.row.state == JobState::kLeased) {
       counts_.leased += static_cast<std::size_t>(change);
@@ -321,6 +356,45 @@ void TaskTable::expire(Time now) {
     lose(jobs_.at(lease_ends_.begin()->second), now);
   for (const auto& [queued, gone] : queue_.expire(now))
     leave(tickets_.at(ticket_of_queue_.at(queued)), TicketState::kExpired, gone);
+  look_at_wants(now);
+}
+
+void TaskTable::count_want(const Job& job, int change) {
+  Want& want = wants_[job.needs.text()];
+  want.needs = job.needs;
+  want.waiting += static_cast<std::size_t>(change);
+}
+
+// A worker that is silent for a lease is not here. What nobody can judge fails when it was so for
+// long enough, and then at once until somebody comes; without workers everything waits.
+void TaskTable::look_at_wants(Time now) {
+  const Time since = now - options_.lease;
+  std::set<std::string> hopeless;
+  for (auto& [text, want] : wants_) {
+    if (!roster_.has_anybody(since) || roster_.covers(want.needs, since)) {
+      want.unserved_since.reset();
+      continue;
+    }
+    if (!want.unserved_since) want.unserved_since = now;
+    const bool is_over =
+        options_.unserved.count() > 0 && now - *want.unserved_since >= options_.unserved;
+    if (is_over && want.waiting > 0) hopeless.insert(text);
+  }
+  if (hopeless.empty()) return;
+  for (auto& [id, job] : jobs_)
+    if (job.row.state == JobState::kWaiting && hopeless.contains(job.needs.text())) refuse(job);
+}
+
+void TaskTable::refuse(Job& job) {
+  for (TicketId id : job.tickets) {
+    const Ticket& ticket = tickets_.at(id);
+    if (ticket_of_queue_.erase(ticket.queued) > 0) queue_.cancel(ticket.queued);
+  }
+  end(job, JobState::kFailed,
+      error_answer(
+          ErrorCode::kUnsupported,
+          fmt::format("it needs {}, and none has been here for {} seconds", worker_for(job.needs),
+                      std::chrono::floor<std::chrono::seconds>(options_.unserved).count())));
 }
 
 void TaskTable::extend_leases(std::chrono::nanoseconds by) {
@@ -337,8 +411,16 @@ TaskTable::Time TaskTable::next_deadline() const {
   return std::min(lease, queue_.next_deadline());
 }
 
-void TaskTable::see_worker(const std::string& worker, Time now) {
+void TaskTable::see_worker(const std::string& worker, Time now, const Abilities& can,
+                           const std::string& unfit) {
   activity_.see_worker(worker, now);
+  activity_.note_fitness(worker, unfit);
+  if (unfit.empty()) roster_.see(worker, can, now);
+}
+
+void TaskTable::hear(const std::string& worker, Time now) {
+  activity_.see_worker(worker, now);
+  roster_.see(worker, now);
 }
 
 }  // namespace kw::service

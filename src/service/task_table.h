@@ -19,10 +19,12 @@
 
 #include "base/result.h"
 #include "gym/queue/queue.h"
+#include "service/abilities.h"
 #include "service/activity.h"
 #include "service/judging_time.h"
 #include "service/pace.h"
 #include "service/problem_shelf.h"
+#include "service/roster.h"
 #include "service/task_rows.h"
 #include "service/ticket_groups.h"
 
@@ -35,6 +37,9 @@ struct TaskOptions {
   std::size_t kept = 10000;  // finished jobs whose answers can still be asked for
   ShelfLimits problems = {};
   std::chrono::milliseconds ageing{600000};  // a task that waits longer goes before all priorities
+  // Tasks that none of the workers here can judge fail when this has been so for that long; 0: they
+  // wait for ever. Without workers all tasks wait.
+  std::chrono::milliseconds unserved{300000};
 };
 
 struct Submission {
@@ -49,6 +54,7 @@ struct Submission {
   int priority = 0;
   std::int64_t timeout_ms = 0;    // 0: none
   std::string group = {};         // tickets of a group can be waited for together; empty: none
+  Needs needs = {};               // of the worker; part of the key
   std::string problem = {};       // hash; empty: none
   std::string problem_text = {};  // JSON; empty: the table must know the problem
   std::string request = {};       // JSON; its problem is a reference
@@ -67,7 +73,8 @@ struct TaskStatus {
   std::optional<std::size_t> position = {};  // waiting jobs before it, by priority and age
   // By measured times, shares and workers; nullopt: nothing has ended, or no worker is there.
   std::optional<double> estimated_start_seconds = {};
-  std::string answer = {};  // JSON, when done, failed or dead
+  std::string waits_for = {};  // the worker that it needs, where none here can judge it
+  std::string answer = {};     // JSON, when done, failed or dead
 };
 
 // The tickets of a group that are final.
@@ -134,8 +141,12 @@ class TaskTable {
   Status let_expire(TicketId ticket, std::chrono::milliseconds after, Time now);
 
   // name: what leased_as() finds it by; empty: nothing. problem: its jobs are preferred.
+  // can: tasks that need more are left for others.
   std::optional<Lease> lease(const std::string& worker, const std::string& name, Time now,
-                             const std::string& problem = {});
+                             const std::string& problem = {}, const Abilities& can = {});
+  // Requests of waiting jobs that nobody was told of yet, those first that go first: for workers
+  // that compile ahead. The jobs stay where they are.
+  std::vector<std::string> to_compile(std::size_t most, const Abilities& can);
   // The lease under way with this name, renewed: its worker has not got the answer.
   std::optional<Lease> leased_as(const std::string& name, Time now);
   // The calls below fail with kAlreadyExists when the lease is over, and with kNotFound for an
@@ -149,6 +160,8 @@ class TaskTable {
   Status fail_job(JobId job, std::int64_t epoch, const Error& why);
   // The worker ends: the job waits again, and nothing is counted.
   Status release(JobId job, std::int64_t epoch);
+  // The worker has died, as who comes after it says: it counts as lost now.
+  Status lost(JobId job, std::int64_t epoch, Time now);
 
   // Leases and tickets whose time has come.
   void expire(Time now);
@@ -162,7 +175,9 @@ class TaskTable {
   QueueView view() const;
   // tenant: whose tasks; empty: all. after: the `next` of an earlier look, or 0.
   Overview overview(const std::string& tenant, std::uint64_t after, Time now) const;
-  void see_worker(const std::string& worker, Time now);
+  // It asks for tasks; or it is there and takes none, and says why.
+  void see_worker(const std::string& worker, Time now, const Abilities& can = {},
+                  const std::string& unfit = {});
   // The request of a ticket's job. job: for a caller who must look for it in the storage, as that
   // of a final job is not kept here. kNotFound.
   struct KeptRequest {
@@ -179,6 +194,7 @@ class TaskTable {
     bool is_stopped = false;       // leased, and nobody waits
     Time lease_begin = {}, lease_end = Time::max();
     std::vector<TicketId> tickets = {};
+    Needs needs = {};
     AnswerSummary summary = {};  // of its answer, unless that is older than the server's start
   };
   struct Ticket {
@@ -189,6 +205,13 @@ class TaskTable {
   // The open tickets of an owner.
   struct Open {
     std::size_t tickets = 0, bytes = 0;
+  };
+
+  // Waiting jobs that need the same.
+  struct Want {
+    Needs needs;
+    std::size_t waiting = 0;
+    std::optional<Time> unserved_since = {};  // nobody here can judge them
   };
 
   // The request of a job that is not final, which has it.
@@ -203,7 +226,12 @@ class TaskTable {
   void end(Job& job, JobState state, std::optional<std::string> answer,
            std::optional<gym::Queue::Cost> took = std::nullopt);
   gym::Queue::Cost judged(const Job& job, Time now);
-  std::optional<Pace> pace() const;
+  void hear(const std::string& worker, Time now);
+  void count_want(const Job& job, int change);
+  void look_at_wants(Time now);
+  void refuse(Job& job);
+  void note_uncompiled(const Job& job, int priority);
+  std::optional<Pace> pace(const Needs& needs = {}) const;
   double share_of(const std::string& tenant) const;
   std::optional<NoRoom> over_quota(const Submission& of, std::size_t tickets, std::size_t bytes,
                                    Time now) const;
@@ -232,6 +260,10 @@ class TaskTable {
   std::size_t waiting_bytes_ = 0;  // of requests of waiting and leased jobs
   TaskCounts counts_;
   Activity activity_;
+  Roster roster_;
+  std::map<std::string, Want> wants_;  // by Needs::text()
+  // Waiting jobs in a language that is compiled, of which nobody was told: -priority, id.
+  std::set<std::pair<int, JobId>> uncompiled_;
   JudgingTime judging_;
   std::set<JobId> new_jobs_, changed_jobs_, answered_jobs_;
   std::set<TicketId> changed_tickets_;

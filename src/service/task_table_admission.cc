@@ -77,9 +77,12 @@ Status TaskTable::knows_problems(const std::vector<Submission>& submissions) con
   return {};
 }
 
-std::optional<Pace> TaskTable::pace() const {
+// By the workers that can judge what needs this.
+std::optional<Pace> TaskTable::pace(const Needs& needs) const {
   const auto task = queue_.expected();
-  const std::size_t slots = activity_.slots(heard_ - options_.lease);
+  const std::size_t slots =
+      activity_.slots(heard_ - options_.lease,
+                      [&](const std::string& worker) { return roster_.can(worker, needs); });
   if (!task || slots == 0) return std::nullopt;
   return Pace{.task = *task, .slots = slots};
 }

@@ -4,13 +4,28 @@
 
 #include "base/check.h"
 #include "service/task_table.h"
+#include "service/work.h"
 
 namespace kw::service {
+namespace {
+
+// Of a row that a program before schema 5 has written.
+std::string needs_of_request(const JobRow& row) {
+  const auto request = parse_json(row.request.value_or(""));
+  if (!request) return {};
+  const auto asked = asked_work_from_json(*request, "request");
+  return asked ? needs_of(asked->work).text() : std::string();
+}
+
+}  // namespace
 
 void TaskTable::restore(const Rows& rows, Time now) {
   for (const ProblemRow& row : rows.problems) shelf_.restore(row.hash, row.text);
   for (const JobRow& row : rows.jobs) {
-    jobs_[row.id].row = row;
+    Job& job = jobs_[row.id];
+    job.row = row;
+    if (row.needs.empty() && !service::is_final(row.state)) job.row.needs = needs_of_request(row);
+    job.needs = needs_of_text(job.row.needs);
     if (!row.problem.empty() && !service::is_final(row.state)) shelf_.hold(row.problem);
   }
   for (const TicketRow& row : rows.tickets) {
@@ -47,6 +62,8 @@ void TaskTable::restore_queue(Time now) {
       if (state == JobState::kWaiting) {
         ++counts_.waiting;
         activity_.count_waiting(job.row.tenant, 1);
+        count_want(job, 1);
+        note_uncompiled(job, 0);
         continue;
       }
       KW_CHECK(queue_.start({}).has_value());

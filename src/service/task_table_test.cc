@@ -50,6 +50,90 @@ TEST_F(TaskTableTest, JoinsEqualRequestsAndAnswersEachSubmitter) {
   EXPECT_FALSE(table.lease("w", "", now).has_value());
 }
 
+TEST_F(TaskTableTest, AWorkerGetsOnlyWhatItCanJudge) {
+  const auto submit_for = [&](const std::string& key, Needs needs) {
+    return table.submit({.key = key, .needs = std::move(needs), .request = key}, now);
+  };
+  const Abilities cpu({{"cpu", {"cpp", "python"}}}, sandbox::Level::kNamespaces);
+  const Abilities gpu({{"cpu", {}}, {"cuda", {}}}, sandbox::Level::kFull);
+  submit_for("gpu", {"cuda", "triton"});
+  submit_for("safe", {"cpu", "cpp", sandbox::Level::kFull});
+  submit_for("plain", {"cpu", "cpp"});
+  EXPECT_EQ(table.lease("c", "", now, "", cpu)->request, "plain");
+  EXPECT_FALSE(table.lease("c", "", now, "", cpu).has_value());
+  EXPECT_EQ(table.lease("g", "", now, "", gpu)->request, "gpu");
+  EXPECT_EQ(table.lease("g", "", now, "", gpu)->request, "safe");
+}
+
+TEST_F(TaskTableTest, ATaskThatNobodyHereCanJudgeFailsInTheEnd) {
+  const Abilities cpu({{"cpu", {}}}, sandbox::Level::kFull),
+      gpu({{"cuda", {}}}, sandbox::Level::kFull);
+  const auto submit_cuda = [&](const std::string& key) {
+    return table.submit({.key = key, .needs = {"cuda", "ptx"}, .request = "{}"}, now);
+  };
+  const TicketId first = submit_cuda("a"), twin = submit_cuda("a");
+  const auto pass = [&](seconds time) {
+    for (const TaskTable::Time end = now + time; now < end; now += seconds(1)) {
+      table.see_worker("c", now, cpu);
+      table.expire(now);
+    }
+  };
+  now += seconds(10000);  // nobody is there at all
+  table.expire(now);
+  EXPECT_EQ(table.status(first)->waits_for, "");
+  pass(seconds(299));
+  EXPECT_EQ(state(first), "waiting");
+  EXPECT_EQ(table.status(first)->waits_for, "a worker that judges ptx on cuda");
+  table.see_worker("g", now, gpu);  // the time begins anew
+  pass(seconds(10 + 299));
+  EXPECT_EQ(state(first), "waiting");
+  pass(seconds(3));
+  EXPECT_EQ(state(first), "failed");
+  EXPECT_EQ(state(twin), "failed");
+  EXPECT_EQ(table.status(first)->answer,
+            R"({"error":{"code":"unsupported","message":"it needs a worker that judges ptx on )"
+            R"(cuda, and none has been here for 300 seconds"}})");
+  EXPECT_EQ(table.take_ended(now).size(), 2U);
+  const TicketId late = submit_cuda("b");  // known already
+  pass(seconds(1));
+  EXPECT_EQ(state(late), "failed");
+  table.see_worker("g", now, gpu);
+  const TicketId served = submit_cuda("c");
+  pass(seconds(5));
+  EXPECT_EQ(state(served), "waiting");
+  EXPECT_TRUE(table.lease("g", "", now, "", gpu).has_value());
+}
+
+TEST_F(TaskTableTest, WhatWaitsIsToldOnceToThoseThatCompileAhead) {
+  const auto add = [&](const char* key, Needs needs, int priority = 0) {
+    return table.submit(
+        {.key = key, .priority = priority, .needs = std::move(needs), .request = key}, now);
+  };
+  add("a", {"cuda", "cuda"});
+  add("b", {"cuda", "ptx"}, 1);
+  add("python", {"cuda", "python"});
+  add("c", {"cpu", "cpp"});
+  const TicketId gone = add("gone", {"cuda", "cuda"});
+  ASSERT_TRUE(table.cancel(gone));
+  const Abilities gpu({{"cuda", {"cuda", "ptx"}}}, sandbox::Level::kFull);
+  using Requests = std::vector<std::string>;
+  EXPECT_EQ(table.to_compile(1, gpu), Requests{"b"});
+  EXPECT_EQ(table.to_compile(9, gpu), Requests{"a"});
+  EXPECT_EQ(table.to_compile(9, gpu), Requests{});
+  EXPECT_EQ(table.counts().waiting, 4U) << "they wait on";
+  EXPECT_EQ(table.lease("w", "", now)->request, "b");
+  EXPECT_EQ(table.to_compile(9, Abilities()), Requests{"c"});
+}
+
+TEST_F(TaskTableTest, WhatATaskNeedsOutlivesTheServer) {
+  MemoryStorage storage;
+  table.submit({.key = "a", .needs = {"cuda", "ptx"}, .request = "{}"}, now);
+  ASSERT_TRUE(storage.commit(table.take_changes()));
+  TaskTable next(kOptions, storage.load().value(), now);
+  EXPECT_FALSE(next.lease("w", "", now, "", Abilities({{"cpu", {}}}, sandbox::Level::kFull)));
+  EXPECT_TRUE(next.lease("w", "", now, "", Abilities({{"cuda", {}}}, sandbox::Level::kFull)));
+}
+
 TEST_F(TaskTableTest, RefusesTheAnswerOfAnOlderEpoch) {
   const TicketId ticket = submit("k");
   const auto first = table.lease("slow", "", now);
@@ -305,6 +389,7 @@ void change_file(const std::filesystem::path& folder, const std::string& stateme
 }
 
 TEST(SqliteStorage, TakesOverFilesOfOlderSchemas) {
+  const std::string to_fourth = "ALTER TABLE jobs DROP COLUMN needs; ";
   const std::string to_third = "ALTER TABLE jobs DROP COLUMN ended; ";
   const std::string to_second = "ALTER TABLE jobs DROP COLUMN problem; DROP TABLE problems; ";
   const std::string to_first =
@@ -315,12 +400,12 @@ TEST(SqliteStorage, TakesOverFilesOfOlderSchemas) {
       .jobs = {{.id = 2, .key = "k", .request = R"({"problem":{"name":"relu"}})"}},
       .tickets = {{.id = 1, .job = 2, .submission = "s"}},
       .next_id = 3};
-  for (const int schema : {1, 2, 3}) {
+  for (const int schema : {1, 2, 3, 4}) {
     const auto folder = os::TempDir::make("kw-tasks-");
     ASSERT_TRUE(folder.has_value());
     ASSERT_TRUE(open_sqlite_storage(folder->path()).value()->commit(changes));
-    change_file(folder->path(), to_third + (schema < 3 ? to_second : "") +
-                                    (schema == 1 ? to_first : "") +
+    change_file(folder->path(), to_fourth + (schema < 4 ? to_third : "") +
+                                    (schema < 3 ? to_second : "") + (schema == 1 ? to_first : "") +
                                     fmt::format("PRAGMA user_version={};", schema));
     auto storage = open_sqlite_storage(folder->path());
     ASSERT_TRUE(storage.has_value()) << storage.error().message();
@@ -384,11 +469,11 @@ TEST(SqliteStorage, RefusesAFileOfALaterSchema) {
   const auto folder = os::TempDir::make("kw-tasks-");
   ASSERT_TRUE(folder.has_value());
   ASSERT_TRUE(open_sqlite_storage(folder->path()).has_value());
-  change_file(folder->path(), "PRAGMA user_version=5;");
+  change_file(folder->path(), "PRAGMA user_version=6;");
   const auto storage = open_sqlite_storage(folder->path());
   ASSERT_FALSE(storage.has_value());
   EXPECT_EQ(storage.error().code(), ErrorCode::kUnsupported);
-  EXPECT_NE(storage.error().message().find("schema 5"), std::string::npos);
+  EXPECT_NE(storage.error().message().find("schema 6"), std::string::npos);
 }
 
 TEST(SqliteStorage, IsForOneServerAndRefusesOtherFiles) {

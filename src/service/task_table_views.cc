@@ -42,7 +42,12 @@ Result<TaskStatus> TaskTable::status(TicketId id) const {
   if (out.is_final) out.answer = job.row.answer.value_or("");
   if (job.row.state != JobState::kWaiting) return out;
   out.position = queue_.position(job.queued);
-  const std::optional<Pace> measured = pace();
+  if (const auto want = wants_.find(job.needs.text());
+      want != wants_.end() && want->second.unserved_since) {
+    out.waits_for = worker_for(job.needs);
+    return out;
+  }
+  const std::optional<Pace> measured = pace(job.needs);
   const auto work = queue_.work_before(job.queued);
   if (measured && work) out.estimated_start_seconds = measured->seconds_until_start(*work);
   return out;

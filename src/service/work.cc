@@ -213,6 +213,24 @@ Result<AskedWork> asked_work_from_json(Json value, const std::string& where) {
   return out;
 }
 
+Needs needs_of(const Work& work) {
+  Needs out;
+  if (const auto* judgement = std::get_if<gym::EvalRequest>(&work)) {
+    const task::Target target = judgement->options.target;
+    const task::Language language = judgement->candidate.language;
+    out.target = to_string(target);
+    // What is judged nowhere is refused by any worker of the target, and says why.
+    if (task::route(language, target)) out.language = to_string(language);
+    return out;
+  }
+  std::visit(
+      [&](const auto& request) {
+        if constexpr (requires { request.target; }) out.target = to_string(request.target);
+      },
+      work);
+  return out;
+}
+
 std::string problem_of(const Work& work) {
   return std::visit(
       [](const auto& request) -> std::string {

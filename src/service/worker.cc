@@ -14,6 +14,7 @@
 #include "os/pause.h"
 #include "service/fetched_problems.h"
 #include "service/held_lease.h"
+#include "service/intent_file.h"
 #include "service/work.h"
 
 namespace kw::service {
@@ -66,17 +67,25 @@ struct Doer {
   }
 };
 
+// The slots of a worker share these.
+struct Shared {
+  FetchedProblems& problems;
+  IntentFile& intents;
+  Fitness& fitness;
+};
+
 class Slot {
  public:
-  Slot(const WorkerOptions& options, ServiceClient& client, FetchedProblems& problems,
-       gym::Judge& judge)
-      : options_(options), client_(client), problems_(problems), judge_(judge) {}
+  Slot(const WorkerOptions& options, Shared& shared, ServiceClient& client, gym::Judge& judge)
+      : options_(options), shared_(shared), client_(client), judge_(judge) {}
 
   Status run(const std::stop_token& stop) {
     Json call = {{"worker", options_.name},
                  {"gym_version", gym::kGymVersion},
                  {"wait_seconds", kLeasePollSeconds}};
-    while (!stop.stop_requested()) {
+    if (!options_.can.is_everything()) call["can"] = options_.can.to_json();
+    const auto tell = [&](const Status& fit) { tell_fitness(call, fit, stop); };
+    while (shared_.fitness.wait(stop, tell)) {
       call["name"] = unique_name();
       call["problem"] = problem_;
       auto answer = client_.call_patiently("POST", "/v1/leases", call, stop);
@@ -89,8 +98,18 @@ class Slot {
   }
 
  private:
+  void tell_fitness(Json call, const Status& fit, const std::stop_token& stop) {
+    options_.on_event(fit ? "takes tasks again"
+                          : "in quarantine, takes no tasks: " + fit.error().message());
+    if (fit) return;
+    call["wait_seconds"] = 0;
+    call["unfit"] = fit.error().message();
+    (void)client_.call("POST", "/v1/leases", call, stop);  // so that it is seen there
+  }
+
   void work(const Leased& leased, const std::stop_token& stop) {
     options_.on_event(fmt::format("task {}: leased", leased.task));
+    note(shared_.intents.put({leased.task, leased.epoch}));
     std::stop_source ending;
     std::stop_callback forward(stop, [&] { ending.request_stop(); });
     HeldLease lease(leased.seconds);
@@ -107,13 +126,21 @@ class Slot {
       found = answer_of(leased, ending.get_token());
     }
     const Error* failure = found ? nullptr : &found.error();
-    answer(leased, found, lease.report_of(failure, stop.stop_requested()), stop);
+    const ReportKind kind = lease.report_of(failure, stop.stop_requested());
+    if (kind == ReportKind::kFail && may_retry(failure->code())) shared_.fitness.suspect();
+    answer(leased, found, kind, stop);
+    note(shared_.intents.remove(leased.task));
+  }
+
+  // Without the file the lease ends by itself.
+  void note(const Status& written) const {
+    if (!written) options_.on_event("the file of intents: " + written.error().message());
   }
 
   Result<WorkAnswer> answer_of(const Leased& leased, const std::stop_token& stop) {
     KW_TRY(Work work, work_from_json(leased.request, "request",
                                      [&](const Json& value, const std::string& where) {
-                                       return problems_.read(value, where, stop);
+                                       return shared_.problems.read(value, where, stop);
                                      }));
     problem_ = problem_of(work);
     return std::visit(Doer{judge_, stop}, std::move(work));
@@ -162,11 +189,24 @@ class Slot {
   }
 
   const WorkerOptions& options_;
+  Shared& shared_;
   ServiceClient& client_;
-  FetchedProblems& problems_;
   gym::Judge& judge_;
   std::string problem_;  // of the last task: its session may be open
 };
+
+// The worker before has died with these.
+void tell_lost(ServiceClient& client, IntentFile& intents, const WorkerOptions& options,
+               const std::stop_token& stop) {
+  for (const Intent& each : intents.left()) {
+    const auto told = client.call_patiently("POST", fmt::format("/v1/leases/{}/lost", each.task),
+                                            {{"epoch", each.epoch}}, stop);
+    if (stop.stop_requested()) return;
+    options.on_event(told ? fmt::format("task {}: its worker was lost", each.task)
+                          : fmt::format("task {}: {}", each.task, told.error().message()));
+    (void)intents.remove(each.task);
+  }
+}
 
 }  // namespace
 
@@ -177,11 +217,15 @@ Status run_worker(const WorkerOptions& options, ServiceClient& client, gym::Judg
   std::mutex mutex;
   Status out;  // guarded by mutex
   FetchedProblems problems(client);
+  KW_TRY(const auto intents, IntentFile::open(options.intents));
+  tell_lost(client, *intents, options, stop);
+  Fitness fitness(options.fitness);
+  Shared shared{problems, *intents, fitness};
   {
     std::vector<std::jthread> slots;
     for (int i = 0; i < options.jobs; ++i)
       slots.emplace_back([&] {
-        const Status status = Slot(options, client, problems, judge).run(ending.get_token());
+        const Status status = Slot(options, shared, client, judge).run(ending.get_token());
         std::lock_guard lock(mutex);
         if (!status && out) out = status;
         ending.request_stop();

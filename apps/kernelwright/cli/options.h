@@ -176,6 +176,8 @@ struct ServeCommand {
   std::string public_name;               // in that file and in a certificate made at the start
   double lease_seconds = 30;             // until a silent worker counts as lost
   std::string store;                     // redis://HOST:PORT/DATABASE; empty: SQLite in `data`
+  int most_connections = 4096;           // of clients and workers, each of which waits on one
+  double unserved_seconds = 300;         // as TaskOptions::unserved
   double leader_lease_seconds = 10;      // until another server takes the place of a silent one
   bool accept_everysec = false;          // as of service::RedisOptions
   bool allow_plaintext_store = false;    // a Redis of another machine, without TLS
@@ -184,8 +186,11 @@ struct ServeCommand {
 // Judges what a service leases to it.
 struct WorkerCommand {
   ServiceAddress server;
-  std::string name;  // empty: host and process
-  int jobs = 1;      // judgements in flight; timing is never parallel
+  std::string name;             // empty: host and process
+  std::string state;            // file of the leases that it has; empty: none
+  std::string stage = "judge";  // or compile: ahead, for others that judge
+  std::string compile_for;      // architecture of the GPUs, with compile
+  int jobs = 1;                 // judgements in flight; timing is never parallel
   sandbox::Level isolation_at_least = sandbox::Level::kNone;
 };
 
@@ -201,6 +206,7 @@ struct SubmitCommand {
   std::string baseline = "eager";
   int priority = 0;
   double deadline_seconds = 0;  // from the acceptance to the verdict; 0: none
+  sandbox::Level isolation_at_least = sandbox::Level::kNone;  // of the worker that judges
   bool json = false;
 };
 

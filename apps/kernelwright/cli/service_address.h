@@ -2,12 +2,16 @@
 #pragma once
 #include <string>
 
+#include "sandbox/sandbox.h"
+
 namespace kw::front {
 
 struct ServiceAddress {
   std::string url;               // with --judge: empty means that this machine judges
   std::string ca_file;           // PEM, trusted for https; empty: as of net::ClientOptions
   bool allow_plaintext = false;  // send the token over http to another machine
+  // Of the worker that judges; with --judge, see with_judge().
+  sandbox::Level isolation_at_least = sandbox::Level::kNone;
 };
 
 // Descriptions of the flags.

@@ -79,6 +79,10 @@ void add_service_commands(CLI::App& app, ServiceCommands& commands, const AddCom
        "of this machine, for that file; without it the host's name or --host");
   number(s, "--lease", commands.serve.lease_seconds, "S",
          "until a silent worker counts as lost, in seconds");
+  number(s, "--most-connections", commands.serve.most_connections, "N",
+         "at once; the limit of open files is raised to it where it can be");
+  number(s, "--unserved", commands.serve.unserved_seconds, "S",
+         "tasks that no worker here can judge fail after so many seconds; 0: they wait");
   add_store(s, commands.serve);
   CLI::App& w = *add(
       app, "worker", "judge what a server hands out", [&commands] { return commands.worker; },
@@ -86,6 +90,12 @@ void add_service_commands(CLI::App& app, ServiceCommands& commands, const AddCom
   add_server(w, commands.worker.server);
   text(w, "--name", commands.worker.name, "NAME",
        "what the server calls it; without it worker and the process number");
+  text(w, "--state", commands.worker.state, "FILE",
+       "of the leases that it has: one that starts with it after a sudden death tells the server");
+  text(w, "--stage", commands.worker.stage, "STAGE",
+       "judge, or compile: fill the build cache with what waits, for workers that share it");
+  text(w, "--compile-for", commands.worker.compile_for, "SM",
+       "with --stage compile: of the GPUs for which device code is compiled, such as sm_90a");
   number(w, "--jobs", commands.worker.jobs, "N", "judgements in flight; timing is never parallel");
   add_isolation(w, commands.isolation);
   add_submit(app, commands, add);
@@ -96,17 +106,19 @@ Status finish(ServiceCommands& commands) {
   std::uint64_t unused = 0;
   KW_TRY_STATUS(
       read_words({.isolation = commands.isolation}, unused, commands.worker.isolation_at_least));
-  sandbox::Level none{};
-  KW_TRY_STATUS(read_words(commands.submit_words, commands.submit.options.memory_bytes, none));
-  if (none != sandbox::Level::kNone)
-    return fail(ErrorCode::kInvalidArgument,
-                "--isolation-at-least is a setting of each worker; see kernelwright submit --help");
+  KW_TRY_STATUS(read_words(commands.submit_words, commands.submit.options.memory_bytes,
+                           commands.submit.isolation_at_least));
   commands.submit.baseline = commands.submit_words.baseline;
   KW_TRY_STATUS(check_range("--deadline", commands.submit.deadline_seconds, 0, 30 * 86400.0));
   KW_TRY_STATUS(check_range("--port", commands.serve.port, 0, 65535));
   KW_TRY_STATUS(check_range("--lease", commands.serve.lease_seconds, 0.5, 3600));
+  KW_TRY_STATUS(check_range("--most-connections", commands.serve.most_connections, 1, 1000000));
+  KW_TRY_STATUS(check_range("--unserved", commands.serve.unserved_seconds, 0, 30 * 86400.0));
   KW_TRY_STATUS(check_range("--leader-lease", commands.serve.leader_lease_seconds, 0.3, 3600));
   KW_TRY_STATUS(check_range("--jobs", commands.worker.jobs, 1, 1024));
+  if (commands.worker.stage != "judge" && commands.worker.stage != "compile")
+    return fail(ErrorCode::kInvalidArgument,
+                "--stage: neither judge nor compile; see kernelwright worker --help");
   return {};
 }
 

@@ -166,7 +166,7 @@ Result<int> run_data_filter(const DataFilterCommand& command, const Services& se
   auto level = parse_level(command.isolation);
   if (!level) return tl::unexpected(std::move(level).error().with_context("--isolation-at-least"));
   options.isolation_at_least = *level;
-  KW_TRY(const Services here, with_judge(services, command.judge, *level, "data filter"));
+  const Services here = with_judge(services, command.judge, *level);
   KW_TRY(fs::path log, session_log(command.log, command.out, command.resume));
   KW_TRY(data::OutputPair out, data::OutputPair::create(command.out, command.rejected,
                                                         existing(command.replace, command.resume)));

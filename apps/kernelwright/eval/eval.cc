@@ -79,8 +79,7 @@ Result<std::vector<task::Candidate>> read_candidates(const std::vector<std::stri
 Result<int> run_eval(EvalCommand command, const Services& services) {
   KW_TRY_STATUS(check_combination(command));
   KW_TRY_STATUS(complete_options(command.baseline, command.set, command.options));
-  KW_TRY(const Services here,
-         with_judge(services, command.judge, command.isolation_at_least, "eval"));
+  const Services here = with_judge(services, command.judge, command.isolation_at_least);
   return command.dataset.empty() ? eval_one(command, here) : eval_many(command, here);
 }
 

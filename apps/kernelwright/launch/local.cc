@@ -28,7 +28,8 @@ std::vector<KeptProcess> processes_of(const LaunchLocalCommand& command, const S
     const std::string name = fmt::format("worker-{}", i);
     out.push_back({name,
                    {program, "worker", "--server", address, "--name", name, "--jobs",
-                    std::to_string(command.jobs), "--isolation-at-least", command.isolation},
+                    std::to_string(command.jobs), "--isolation-at-least", command.isolation,
+                    "--state", (fs::path(command.data) / (name + ".json")).string()},
                    false});
   }
   if (command.models.model.empty()) return out;

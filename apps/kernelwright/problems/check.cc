@@ -234,8 +234,7 @@ class CheckRun {
 }  // namespace
 
 Result<int> run_problems_check(const ProblemsCheckCommand& command, const Services& services) {
-  KW_TRY(const Services here,
-         with_judge(services, command.judge, command.isolation_at_least, "problems check"));
+  const Services here = with_judge(services, command.judge, command.isolation_at_least);
   if (command.resume && command.out.empty())
     return fail(ErrorCode::kInvalidArgument,
                 "--resume goes with --out; see kernelwright problems check --help");

@@ -130,7 +130,8 @@ function show_workers(workers) {
   show('workers-note', workers.length ? '' : 'No worker has asked for tasks.');
   fill('worker-rows', workers.map(each => row(
     cell(each.name, 'th'), cell(number(each.leased), 'td', 'number'), cell(number(each.answers), 'td', 'number'),
-    cell(each.seconds_ago === null ? 'not yet' : number(each.seconds_ago) + ' s ago'))));
+    cell((each.seconds_ago === null ? 'not yet' : number(each.seconds_ago) + ' s ago') +
+      (each.unfit ? ', in quarantine: ' + each.unfit : '')))));
 }
 
 function pace_of(in_all) {

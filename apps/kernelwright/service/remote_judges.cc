@@ -14,7 +14,7 @@ service::ServiceClientOptions client_options(const ServiceAddress& address) {
 Services with_remote_judges(const Services& services) {
   Services out = services;
   out.connect_judge = [](const ServiceAddress& address) {
-    return service::make_remote_judge(client_options(address));
+    return service::make_remote_judge(client_options(address), address.isolation_at_least);
   };
   return out;
 }

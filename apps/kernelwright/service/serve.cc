@@ -1,5 +1,6 @@
 #include "kernelwright/service/serve.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -7,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <utility>
+
+#include <sys/resource.h>
 
 #include "base/text.h"
 #include "kernelwright/awaited_error.h"
@@ -19,6 +22,7 @@
 #include "net/url.h"
 #include "service/audit_log.h"
 #include "service/kernelgym/kernelgym_api.h"
+#include "service/openapi.h"
 #include "service/sqlite_storage.h"
 #include "service/task_api.h"
 #include "service/tokens.h"
@@ -79,10 +83,22 @@ Result<net::ServerOptions> server_options(const ServeCommand& command,
   }
   out.limits.connections_per_address =
       net::is_loopback_host(command.host) ? 0 : kMaxConnectionsOfAddress;
+  out.limits.connections = static_cast<std::size_t>(command.most_connections);
   out.limits.requests_per_connection = 0;
   // KernelGYM's clients wait for a verdict with one call.
   out.limits.request_deadline = std::chrono::hours(1);
   return out;
+}
+
+// Beside those of connections the server needs some files of its own.
+void raise_open_files(int connections) {
+  constexpr rlim_t kOwn = 256;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = static_cast<rlim_t>(connections) + kOwn;
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 Status make_data_folder(const fs::path& folder) {
@@ -140,6 +156,8 @@ Status serve_once(const ServeCommand& command, const service::Callers& callers,
   service::TaskServiceOptions task_options;
   task_options.tasks.lease =
       std::chrono::milliseconds(static_cast<std::int64_t>(command.lease_seconds * 1000));
+  task_options.tasks.unserved =
+      std::chrono::milliseconds(static_cast<std::int64_t>(command.unserved_seconds * 1000));
   task_options.now = services.now;
   task_options.on_broken = [&](const Error& why) { broken.set(why); };
   KW_TRY(auto tasks, service::TaskService::start(std::move(storage), std::move(task_options)));
@@ -149,6 +167,7 @@ Status serve_once(const ServeCommand& command, const service::Callers& callers,
   net::Router router = service::task_routes(
       *tasks, metrics, callers, service::kernelgym::metrics_handler(*tasks, gym_options));
   service::kernelgym::add_routes(router, *tasks, callers, gym_options);
+  service::add_openapi(router);
   add_dashboard(router, gym_options.timestamp);
   KW_TRY(auto server, net::Server::start(std::move(options), std::move(router)));
   KW_TRY_STATUS(write_address_file(public_address(command), *server, self_signed));
@@ -171,6 +190,7 @@ Status serve_once(const ServeCommand& command, const service::Callers& callers,
 Result<int> run_serve(const ServeCommand& command, const Services& services) {
   KW_TRY_STATUS(check_exposure(command));
   KW_TRY_STATUS(make_data_folder(command.data));
+  raise_open_files(command.most_connections);
   KW_TRY(const service::Callers callers, callers_of(command, services));
   while (true) {
     const Status served = serve_once(command, callers, services);

@@ -26,6 +26,8 @@ Result<Json> task_of(const SubmitCommand& command, const task::Problem& problem,
   KW_TRY(Json body, gym::to_json(request));
   service::refer_to_problem(body, problem.hash);
   Json out = {{"request", std::move(body)}, {"submission", service::unique_name()}};
+  if (command.isolation_at_least != sandbox::Level::kNone)
+    out["isolation"] = sandbox::to_string(command.isolation_at_least);
   if (command.deadline_seconds > 0) out["timeout_seconds"] = command.deadline_seconds;
   return out;
 }

@@ -285,8 +285,7 @@ Result<int> run_solve(SolveCommand command, const Services& services) {
                   "solve needs a PROBLEM or a data set; see kernelwright solve --help");
     if (command.run.empty()) command.run = new_run_folder(services).string();
   }
-  KW_TRY(const Services here,
-         with_judge(services, command.judge, command.isolation_at_least, "solve"));
+  const Services here = with_judge(services, command.judge, command.isolation_at_least);
   KW_TRY_STATUS(complete(command, services));
   if (!command.resume) KW_TRY_STATUS(check_cost(command));
   KW_TRY(Problems problems, read_problems(command.problem, command.set));

@@ -105,6 +105,8 @@ void agree_through_cuts(unsigned seed, const OpenStorage& open) {
         Submission wish{.key = fmt::format("k{}", below(12)),
                         .tenant = fmt::format("t{}", below(2))};
         wish.priority = static_cast<int>(below(3));
+        if (below(2) == 0) wish.needs = {"cuda", "ptx"};
+        wish.key += wish.needs.target;
         wish.timeout_ms = below(4) == 0 ? 1 + below(20000) : 0;
         wish.problem = fmt::format("p{}", below(4));
         wish.request = fmt::format("request {} '\"\x01{}", below(100), wish.problem);
@@ -122,9 +124,11 @@ void agree_through_cuts(unsigned seed, const OpenStorage& open) {
       case 2:
       case 3: {
         const std::string name = fmt::format("l{}", below(30));
+        const Abilities can =
+            below(2) == 0 ? Abilities() : Abilities({{"cpu", {}}}, sandbox::Level::kFull);
         auto leased = [&](TaskTable& t) {
           auto out = t.leased_as(name, now);
-          return out ? out : t.lease("w", name, now);
+          return out ? out : t.lease("w", name, now, "", can);
         };
         const auto x = leased(*a.table);
         const auto y = leased(*b.table);

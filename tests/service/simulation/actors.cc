@@ -16,6 +16,11 @@ bool is_cursed(const std::string& key) {
   return key == "key-1";
 }
 
+// Every third key is for a GPU.
+Needs needs_of(const std::string& key) {
+  return {.target = (key.back() - '0') % 3 == 2 ? "cuda" : "cpu"};
+}
+
 Patience patience_at(Time now) {
   return Patience(now + kPatience);
 }
@@ -49,6 +54,7 @@ std::vector<Submission> Client::submissions() const {
     each.priority = priority_;
     each.timeout_ms = wish.timeout.count();
     each.group = group_;
+    each.needs = needs_of(wish.key);
     each.problem = "problem of " + wish.key;
     if (sends_problem_) each.problem_text = "{}";
     each.request = wish.request;
@@ -226,8 +232,8 @@ struct Worker::Judgement {
   bool is_ended = false, is_stopped = false;
 };
 
-Worker::Worker(Scene scene, std::string name, milliseconds lease)
-    : scene_(scene), name_(std::move(name)), lease_(lease) {}
+Worker::Worker(Scene scene, std::string name, milliseconds lease, bool can_all)
+    : scene_(scene), name_(std::move(name)), lease_(lease), can_all_(can_all) {}
 
 std::string Worker::fresh_name() {
   return fmt::format("{}/{}/{}", name_, lives_, ++names_);
@@ -236,7 +242,23 @@ std::string Worker::fresh_name() {
 void Worker::begin() {
   ++lives_;
   is_gone_ = std::make_shared<bool>(false);
+  if (intent_ && scene_.world.below(2) == 0) tell_lost();
+  intent_.reset();  // or the file is lost too
   ask();
+}
+
+// The life before had this lease.
+void Worker::tell_lost() {
+  using Reports = std::vector<Result<bool>>;
+  const LeaseReport report{.kind = ReportKind::kLost, .job = intent_->job, .epoch = intent_->epoch};
+  scene_.world.trace("{}: tells lost of job {}, epoch {}", name_, report.job, report.epoch);
+  scene_.promises.told_lost(report);
+  call_patiently<Reports>(
+      scene_, is_gone_,
+      [report](TaskService& service, TaskService::Reply<Reports> reply) {
+        service.report({report}, std::move(reply));
+      },
+      [](const Result<Reports>&, Time) {}, patience_at(scene_.world.now));
 }
 
 void Worker::die() {
@@ -250,6 +272,7 @@ void Worker::ask() {
   LeaseCall call{.worker = name_, .name = fresh_name()};
   call.problem = fmt::format("problem of key-{}", scene_.world.below(kKeys));
   call.wait = kPoll;
+  if (!can_all_) call.can = Abilities({{"cpu", {}}}, sandbox::Level::kFull);
   call_patiently<Leases>(
       scene_, is_gone_,
       [call, scene = scene_](TaskService& service, const TaskService::Reply<Leases>& reply) {
@@ -274,11 +297,14 @@ void Worker::take(const std::vector<Lease>& leases, const std::string& name) {
   const Lease& lease = leases.front();
   world.trace("{}: leases job {}, epoch {}", name_, lease.job, lease.epoch);
   scene_.promises.granted(lease, name);
+  intent_ = lease;
   auto judgement = std::make_shared<Judgement>(
       Judgement{.lease = lease,
                 .key = scene_.promises.key_of(lease.request).value_or(""),
                 .held = HeldLease(std::chrono::duration<double>(lease_).count()),
                 .is_gone = is_gone_});
+  if (!can_all_ && needs_of(judgement->key).target != "cpu")
+    scene_.promises.broken(fmt::format("{} got job {}, which it cannot judge", name_, lease.job));
   if (is_poison(judgement->key)) {
     scene_.promises.killed(lease.job);
     world.after(world.between(10, 3000), [this, judgement] {
@@ -368,6 +394,7 @@ void Worker::report(const std::shared_ptr<Judgement>& judgement, LeaseReport rep
         scene_.world.trace("{}: {} of job {}, epoch {}: {}", name_, to_string(report.kind),
                            report.job, report.epoch, answers ? "taken" : answers.error().message());
         if (answers && report.kind == ReportKind::kComplete) scene_.promises.answer_taken(report);
+        intent_.reset();
         ask();
       },
       patience_at(scene_.world.now));

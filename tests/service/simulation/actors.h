@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,7 +81,8 @@ class Client {
 // A slot of a worker: leases, judges, renews and answers, dies and comes back.
 class Worker {
  public:
-  Worker(Scene scene, std::string name, milliseconds lease);
+  // can_all: it judges every target.
+  Worker(Scene scene, std::string name, milliseconds lease, bool can_all);
 
   void begin();
 
@@ -93,11 +95,14 @@ class Worker {
   void end(const std::shared_ptr<Judgement>& judgement);
   void report(const std::shared_ptr<Judgement>& judgement, LeaseReport report);
   void die();
+  void tell_lost();
   std::string fresh_name();
 
   Scene scene_;
   std::string name_;
   milliseconds lease_;
+  bool can_all_;
+  std::optional<Lease> intent_;  // what its file says that it has
   int names_ = 0, lives_ = 0;
   Time frozen_until_{};
   std::shared_ptr<bool> is_gone_ = std::make_shared<bool>(false);  // of this life

@@ -48,6 +48,10 @@ class Promises {
   void answer_taken(const LeaseReport& report);
   void fails(const LeaseReport& report);
   void killed(JobId job);
+  // A worker says that the life before it died with this lease.
+  void told_lost(const LeaseReport& report) {
+    silence_[{report.job, report.epoch}].longest = lease_;
+  }
 
   // The server hears something of a lease, or grants it; silence is counted in the time in which it
   // could hear.

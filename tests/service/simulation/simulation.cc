@@ -89,7 +89,8 @@ Outcome simulate(std::uint64_t seed, const std::filesystem::path& folder, bool k
                 [client = clients.back().get()] { client->begin(); });
   }
   for (std::uint64_t i = 0, count = 1 + world.below(4); i < count; ++i) {
-    workers.push_back(std::make_unique<Worker>(scene, fmt::format("worker-{}", i), kLease));
+    workers.push_back(
+        std::make_unique<Worker>(scene, fmt::format("worker-{}", i), kLease, i % 2 == 0));
     world.after(world.between(0, 2000), [worker = workers.back().get()] { worker->begin(); });
   }
   const Time begin = world.now;

@@ -1,0 +1,79 @@
+#include "service/ahead_worker.h"
+
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gym/version.h"
+#include "os/pause.h"
+#include "service/fetched_problems.h"
+#include "service/work.h"
+
+namespace kw::service {
+namespace {
+
+class AheadSlot {
+ public:
+  AheadSlot(const AheadWorkerOptions& options, ServiceClient& client, FetchedProblems& problems)
+      : options_(options), client_(client), problems_(problems) {}
+
+  Status run(const std::stop_token& stop) {
+    Json call = {{"worker", options_.name}, {"gym_version", gym::kGymVersion}};
+    if (!options_.can.is_everything()) call["can"] = options_.can.to_json();
+    while (!stop.stop_requested()) {
+      auto answer = client_.call_patiently("POST", "/v1/compiles", call, stop);
+      if (!answer && stop.stop_requested()) return {};
+      if (!answer) return tl::unexpected(std::move(answer).error());
+      KW_TRY(ObjectReader reader, ObjectReader::make(*answer, ""));
+      KW_TRY(const Json* requests, reader.get("requests"));
+      for (const Json& each : *requests) compile(each, stop);
+      if (requests->empty()) (void)os::pause(options_.pause, stop);
+    }
+    return {};
+  }
+
+ private:
+  void compile(const Json& request, const std::stop_token& stop) {
+    const auto read = [&](const Json& value, const std::string& where) {
+      return problems_.read(value, where, stop);
+    };
+    const auto work = work_from_json(request, "request", read);
+    if (!work) return options_.on_event(work.error().message());
+    const auto* judgement = std::get_if<gym::EvalRequest>(&*work);
+    if (judgement == nullptr) return;
+    const auto outcome = options_.compile(*judgement);
+    options_.on_event(fmt::format("{} for {}: {}", judgement->candidate.hash.substr(0, 16),
+                                  judgement->problem.name,
+                                  outcome ? *outcome : outcome.error().message()));
+  }
+
+  const AheadWorkerOptions& options_;
+  ServiceClient& client_;
+  FetchedProblems& problems_;
+};
+
+}  // namespace
+
+Status run_ahead_worker(const AheadWorkerOptions& options, ServiceClient& client,
+                        const std::stop_token& stop) {
+  std::stop_source ending;
+  std::stop_callback forward(stop, [&] { ending.request_stop(); });
+  std::mutex mutex;
+  Status out;  // guarded by mutex
+  FetchedProblems problems(client);
+  {
+    std::vector<std::jthread> slots;
+    for (int i = 0; i < options.jobs; ++i)
+      slots.emplace_back([&] {
+        const Status status = AheadSlot(options, client, problems).run(ending.get_token());
+        std::lock_guard lock(mutex);
+        if (!status && out) out = status;
+        ending.request_stop();
+      });
+  }
+  return out;
+}
+
+}  // namespace kw::service
