@@ -1,7 +1,9 @@
 """The page at / of `kernelwright serve` in a real Chromium, with a real server and a worker that answers from a script: verdicts appear by themselves, lists stay
 bounded, hostile text stays text, search works by keyboard, a token is asked for, axe finds no serious problem in the dark and the light, on a phone and a desktop.
 
-usage: dashboard.py KERNELWRIGHT [--keep FOLDER]   (--keep: the pictures stay there)
+usage: dashboard.py KERNELWRIGHT [--keep FOLDER] [--minutes N]
+  --keep: the pictures stay there
+  --minutes: nothing but the page beside 100 verdicts a second for so long: when each is shown, and the memory of page and server
 exit: 0 fine; 1 not; 77 without a Chromium (1 with KW_REQUIRE_BROWSER set)
 """
 
@@ -198,6 +200,93 @@ def check_open_server(checks, browser, axe, url, keep):
     checks.expect(not elsewhere, "page", f"it loads {elsewhere}")
 
 
+# Notes when each task's row comes: [id, milliseconds since 1970].
+WATCH = """window.shown = []; window.known = new Set();
+new MutationObserver(() => {
+  const now = Date.now();
+  for (const a of document.querySelectorAll('#rows a[href^="#task"]')) if (!known.has(a.textContent)) { known.add(a.textContent); shown.push([a.textContent, now]); }
+  if (known.size > 5000) window.known = new Set([...document.querySelectorAll('#rows a[href^="#task"]')].map(a => a.textContent));
+}).observe(document.getElementById('rows'), {childList: true, subtree: true}); true"""
+
+
+def private_mib(pids):
+    """Memory of their own, without what they share."""
+    total = 0
+    for pid in pids:
+        for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Private"):
+                total += int(line.split()[1])
+    return total / 1024
+
+
+def renderers(of):
+    """Processes below `of` that show pages."""
+    parents, kinds = {}, {}
+    for entry in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            pid = int(entry.name)
+            kinds[pid] = b"--type=renderer" in (entry / "cmdline").read_bytes()
+            parents[pid] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+
+    def is_below(pid):
+        while pid in parents and pid != of:
+            pid = parents[pid]
+        return pid == of
+
+    return [pid for pid, shows in kinds.items() if shows and is_below(pid)]
+
+
+def soak(browser, program, folder, minutes, rate=100):
+    """Returns whether each verdict was shown within a second and the page stayed under 100 MB."""
+    reported, stop = {}, threading.Event()
+
+    def judge(url):
+        version, number, begin = json.loads(call(url, "/")[1])["gym_version"], 0, time.monotonic()
+        while not stop.is_set():
+            time.sleep(max(0, begin + number / rate - time.monotonic()))
+            submit(url, number, 10)
+            leases = json.loads(call(url, "/v1/leases", {"worker": "w", "gym_version": version, "wait_seconds": 20, "most": 20})[1])["leases"]
+            call(url, "/v1/reports", {"reports": [answer(lease, number + i) for i, lease in enumerate(leases)]})
+            reported.update((task, time.time()) for task in newest(url, len(leases)))
+            number += 10
+
+    def newest(url, count):
+        return [each["id"] for each in json.loads(call(url, "/v1/overview")[1])["ended"][:count]]
+
+    def heap():
+        browser.call("HeapProfiler.collectGarbage")
+        return browser.value("performance.memory.usedJSHeapSize") / 1e6
+
+    delays, highest = [], 0
+    with serving(program, folder / "soak") as url:
+        browser.open(url + "/")
+        browser.call("Network.disable")  # its records of answers would lie in the page's process
+        until(browser, text_of("status") + " === 'Live.'", "a live page")
+        browser.value(WATCH)
+        thread = threading.Thread(target=judge, args=(url,))
+        thread.start()
+        begin, next_line = time.monotonic(), 0
+        while time.monotonic() < begin + 60 * minutes:
+            time.sleep(2)
+            browser.events = []
+            for task, at in browser.value("shown.splice(0)"):
+                if task in reported:
+                    delays.append(at / 1000 - reported.pop(task))
+            if time.monotonic() < begin + next_line:
+                continue
+            next_line += 60 * minutes / 12
+            used, page = heap(), private_mib(renderers(browser.process.pid))
+            highest = max(highest, page)
+            ordered = sorted(delays) or [0]
+            print(f"{(time.monotonic() - begin) / 60:5.1f} min: {len(delays)} verdicts, shown after {ordered[len(ordered) // 2]:.2f} s (median), {ordered[-1]:.2f} s at most;"
+                  f" page {used:.1f} MB of heap, {page:.0f} MiB of its process", flush=True)
+        stop.set()
+        thread.join()
+    late = sum(each > 1 for each in delays)
+    print(f"dashboard: {late} of {len(delays)} verdicts were shown later than after a second; {len(reported)} were not seen")
+    return late == 0 and highest < 100
+
+
 def check_tokens(checks, browser, axe, url, keep):
     mine, others = submit(url, 1, 4, "token-of-the-tenant-a"), submit(url, 11, 4, "token-of-the-operator")
     work(url, 8, "token-of-the-operator")
@@ -222,6 +311,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--minutes", type=float)
     options = parser.parse_args()
     program = chromium.find_or_exit("dashboard")
     axe = axe_source()
@@ -239,6 +329,8 @@ def main():
         tokens.write_text(TOKENS)
         browser = chromium.Browser(program, folder / "profile")
         try:
+            if options.minutes:
+                sys.exit(0 if soak(browser, options.program, folder, options.minutes) else 1)
             with serving(options.program, folder / "open") as url:
                 check_open_server(checks, browser, axe, url, options.keep)
             with serving(options.program, folder / "closed", "--tokens", str(tokens)) as url:
