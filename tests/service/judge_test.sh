@@ -14,8 +14,26 @@ printf 'def get_inputs():\n    return [torch.randn(64)]\ndef get_init_inputs():\
 server=$!
 until_true grep -q http serve.out
 url=$(head -n 1 serve.out)
-"$program" worker --server "$url" 2>worker.err &
+
+# A worker that only compiles fills the cache with what waits; the one that judges finds it there.
+"$program" eval "$root/problems/relu" "$root/examples/relu/good.cpp" --no-timing --json --judge "$url" >ahead.out 2>ahead.err &
+ahead=$!
+"$program" worker --server "$url" --stage compile 2>compile.err &
+compiler=$!
+until_true grep -q 'for relu: built' compile.err
+kill -TERM "$compiler"
+wait "$compiler" || fail "worker --stage compile: exit $?"
+"$program" worker --server "$url" --state worker.json 2>worker.err &
 worker=$!
+wait "$ahead" || fail "eval --judge: exit $?"
+python3 - <<'PY' || fail "the candidate was compiled again"
+import json
+import pathlib
+
+verdict = json.loads(open("ahead.out").readline())
+record = json.dumps(json.loads(pathlib.Path(verdict["evidence"]).read_text()))
+assert verdict["outcome"] == "passed" and '"build_cached": true' in record, (verdict["outcome"], record[:2000])
+PY
 
 "$program" problems check relu.py --json --judge "$url" >check.out 2>check.err || fail "problems check --judge: exit $?"
 "$program" solve relu.py --run run --samples 1 --no-timing --no-evidence --json --judge "$url" >solve.out 2>solve.err ||

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """schemathesis tries a server by its OpenAPI document: so many examples a call, and sequences of calls, with answers checked against the document. Neither a
 failure of the server's, nor an answer, status or content type that is not described, may come.
-Usage: openapi_test.py KERNELWRIGHT [--examples 100] [--seed 1]
+Usage: openapi_test.py KERNELWRIGHT|FOLDER_WITH_IT [--examples 100] [--seed 1]
 The program `schemathesis` (pip install schemathesis) must be on the path, or named by SCHEMATHESIS.
 exit: 0 fine, 1 not, 77 without schemathesis"""
 
@@ -27,12 +27,15 @@ def main():
     parser.add_argument("--examples", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    program = options.program.resolve()
+    if program.is_dir():
+        program /= "kernelwright"
     tool = os.environ.get("SCHEMATHESIS") or shutil.which("schemathesis")
     if not tool:
         print("no schemathesis: nothing was tried")
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        server = subprocess.Popen([options.program.resolve(), "serve", "--data", f"{folder}/tasks", "--port", "0"], stdout=subprocess.PIPE,
+        server = subprocess.Popen([program, "serve", "--data", f"{folder}/tasks", "--port", "0"], stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, text=True)
         try:
             url = server.stdout.readline().strip()

@@ -2,7 +2,7 @@
 requirements conflict, the clients with a real server and worker.
 
 usage: check_integrations.py [--bin build/dev/bin] [--environments FOLDER] [--chosen-by NUMBER | NAME ...]
-NAME: trl, verl, verifiers, ray; without it all, one after the other. --chosen-by takes the one that the number picks, of those that
+NAME: trl, verl, verifiers, schemathesis, ray; without it all, one after the other. --chosen-by takes the one that the number picks, of those that
 are quick; verl's requirements are large.
 exit: 0 fine, 1 not
 
@@ -41,6 +41,7 @@ LIBRARIES = {
     "trl": Library(HERE / "check_trl.py", ["trl==1.16.0"], ("kernelwright",), needs_torch=True),
     "verl": Library(HERE / "check_verl.py", ["verl==0.9.0"], ("kernelwright",), needs_torch=True, is_quick=False),
     "verifiers": Library(HERE / "check_verifiers.py", ["verifiers==0.4.0", "uv"], ("kernelwright", "kernelwright-verifiers")),
+    "schemathesis": Library(ROOT / "tests" / "service" / "openapi_test.py", ["schemathesis==4.32.5"], needs_service=False),
     "ray": Library(ROOT / "tests" / "service" / "ray_test.py", ["ray==2.60.0"], needs_service=False),
 }
 
