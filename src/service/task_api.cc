@@ -28,6 +28,13 @@ net::Response refusal_of_body(const Error& error) {
   return refusal(error);
 }
 
+// Another version of the gym is no fault of the server's.
+net::Response refusal_of_lease(const Error& error) {
+  net::Response out = refusal(error);
+  if (error.code() == ErrorCode::kUnsupported) out.status = 409;
+  return out;
+}
+
 // A std::function must be copyable.
 using SharedResponder = std::shared_ptr<net::Responder>;
 SharedResponder share(net::Responder responder) {
@@ -306,7 +313,7 @@ class TaskRoutes {
     auto body = net::json_body(request);
     if (!body) return responder.send(std::move(body.error()));
     auto call = lease_call_from_json(*body);
-    if (!call) return responder.send(refusal(call.error()));
+    if (!call) return responder.send(refusal_of_lease(call.error()));
     std::stop_token gone = responder.stop_token();
     const double seconds = lease_seconds();
     service_.lease(std::move(*call), std::move(gone),
@@ -320,7 +327,7 @@ class TaskRoutes {
     auto body = net::json_body(request);
     if (!body) return responder.send(std::move(body.error()));
     auto call = lease_call_from_json(*body);
-    if (!call) return responder.send(refusal(call.error()));
+    if (!call) return responder.send(refusal_of_lease(call.error()));
     service_.compile(std::move(*call), [shared = share(std::move(responder))](auto requests) {
       if (!requests) return shared->send(refusal(requests.error()));
       shared->send(json_text_response(requests_text(*requests)));

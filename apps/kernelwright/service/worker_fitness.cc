@@ -19,10 +19,9 @@ constexpr const char* kDefinition = R"({
   "outputs": {"y": {"shape": ["N"], "dtype": "float32"}},
   "reference": "def run(x):\n    return 2 * x\n"
 })";
-constexpr const char* kWorkloads = R"([{
-  "definition": "kernelwright_probe", "solution": null, "evaluation": null,
-  "workload": {"uuid": "11111111-0000-4000-8000-00000000feed", "axes": {}, "inputs": {"x": {"type": "random"}}}
-}])";
+constexpr const char* kWorkloads = R"([
+  {"uuid": "11111111-0000-4000-8000-00000000feed", "axes": {}, "inputs": {"x": {"type": "random"}}}
+])";
 constexpr const char* kRight =
     "extern \"C\" void run(const float* x, float* y) {\n"
     "  for (int i = 0; i < N; ++i) y[i] = 2 * x[i];\n"
