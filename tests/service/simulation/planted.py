@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Twenty defects for the simulated service: each must be found within --seeds runs.
+"""Twenty-two defects for the simulated service: each must be found within --seeds runs.
 Usage: planted.py run PROGRAM [--seeds N] [--only NUMBER]    runs build/*/bin/service_simulation_planted with each of them
        planted.py write SOURCE_FOLDER OUT                    writes the sources of that program: those of the service, in
                                                              which the environment's KW_PLANTED switches a defect on"""
@@ -12,6 +12,7 @@ import sys
 import time
 
 TABLE, QUEUE = "service/task_table.cc", "gym/queue/queue.cc"
+ROWS, VIEWS = "service/task_table_rows.cc", "service/task_table_views.cc"
 SERVICE, SQLITE = "service/task_service.cc", "service/sqlite_storage.cc"
 
 # What is wrong, the file, its text, and the text with the defect where BUG is true.
@@ -22,7 +23,7 @@ DEFECTS = [
     ("a submission that is repeated is a second task", TABLE,
      "if (found != by_submission_.end()) return found->second;",
      "if (found != by_submission_.end() && !BUG) return found->second;"),
-    ("names of submissions are forgotten by a restart", TABLE,
+    ("names of submissions are forgotten by a restart", ROWS,
      "if (!row.submission.empty()) by_submission_[row.submission] = row.id;",
      "if (!row.submission.empty() && !BUG) by_submission_[row.submission] = row.id;"),
     ("a renewal does not renew", TABLE,
@@ -35,16 +36,16 @@ DEFECTS = [
      "job->row.failures >= kMaxFailures)", "job->row.failures >= kMaxFailures - (BUG ? 1 : 0))"),
     ("one submitter's cancellation ends the judgement of all", TABLE,
      "  if (gone.dropped) end(job,", "  if (gone.dropped || (BUG && job.row.state == JobState::kWaiting)) end(job,"),
-    ("the leases of an earlier start never end", TABLE,
+    ("the leases of an earlier start never end", ROWS,
      "      lease_ends_.emplace(job.lease_end, id);",
      "      if (!BUG) lease_ends_.emplace(job.lease_end, id);"),
-    ("a restart remembers one submitter of a judgement", TABLE,
+    ("a restart remembers one submitter of a judgement", ROWS,
      "        if (tickets_.at(ticket).row.state == TicketState::kOpen)",
      "        if (tickets_.at(ticket).row.state == TicketState::kOpen && !(BUG && job.queued != 0))"),
     ("a group does not hear of tasks that expire", TABLE,
      "  changed_tickets_.insert(ticket.row.id);\n  note_end(ticket);",
      "  changed_tickets_.insert(ticket.row.id);\n  if (!BUG || state != TicketState::kExpired) note_end(ticket);"),
-    ("a tenant may cancel another's task", TABLE,
+    ("a tenant may cancel another's task", VIEWS,
      "return tenant.empty() ||", "return BUG || tenant.empty() ||"),
     ("who joins a judgement has no deadline", QUEUE,
      "if (wish.deadline != Time::max()) deadlines_",
@@ -65,6 +66,10 @@ DEFECTS = [
      "    KW_TRY_STATUS(run(kBegin));\n    Status written = write(changes);\n    if (written) written",
      "    if (!BUG) KW_TRY_STATUS(run(kBegin));\n    Status written = write(changes);\n    if (written && !BUG) written"),
     ("answers are not stored", SQLITE, "if (row.answer) KW", "if (row.answer && !BUG) KW"),
+    ("a worker gets what it cannot judge", TABLE,
+     "{ return can.cover(pool, kind); }", "{ return BUG || can.cover(pool, kind); }"),
+    ("a death that a successor tells of does not count", TABLE,
+     "  lose(*job, now);", "  if (BUG) {\n    give_back(*job, {});\n  } else {\n    lose(*job, now);\n  }"),
 ]  # fmt: skip
 
 SWITCH = """#include <cstdlib>
