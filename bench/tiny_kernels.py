@@ -2,12 +2,12 @@
 """A model of 0.9M parameters from nothing writes whole C++ kernels, on two CPU cores: supervised training on generated samples, then reinforcement
 learning with the gym's verdicts; pass@1 on problems that it has not seen, before and after.
 
-    bench/tiny_kernels.py FOLDER [--sft-seconds 600] [--rl-seconds 600] [--rows 30000] [--held-out 64] [--turns 1] [--set KEY=VALUE ...]
+    bench/tiny_kernels.py FOLDER [--sft-seconds 600] [--rl-seconds 600] [--rows 20000] [--held-out 64] [--turns 1] [--ranks 2]
 
-Problems have one or two of ten operators (OPERATORS), in `data generate`'s forms and sizes; answers are the writer's plainest kernels of at most 400 tokens,
-and prompts are the template `compact`. Held out are problems of another seed with the same pairs of operators, and, apart, problems with pairs that no
-training problem has (a tenth of the pairs). One answer each at temperature 1 and the gym's verdict without timing.
-FOLDER/result.json has all numbers; a folder that was begun goes on. --trainer, --environment, --program: built programs.
+Problems have one or two of ten operators (OPERATORS), in `data generate`'s forms and sizes. Answers are the writer's kernels of its strategy `fused`,
+float32 and of at most 400 tokens; prompts are the template `compact`. Held out are problems of another seed with pairs of operators that were learnt, and,
+apart, problems with pairs that no training problem has (a tenth of the pairs). One answer each at temperature 1, and the gym's verdict without timing.
+FOLDER/result-TURNS-SEED.json has all numbers; a folder that was begun goes on. --trainer, --environment, --program: built programs.
 """
 
 import argparse
@@ -15,12 +15,11 @@ import hashlib
 import json
 import math
 import pathlib
-import random
 import subprocess
 
 from common import ROOT
 
-OPERATORS = ("relu", "square", "scale", "add_constant", "subtract_constant", "multiply", "subtract", "sum", "mean", "max")
+OPERATORS = ("relu", "relu6", "hardtanh", "square", "scale", "add_constant", "subtract_constant", "multiply", "subtract", "sum")
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 WORDS = r"(?:int64_t|float32|[^\d\n])+|\d|\n"  # merges may join words of a line, and never digits
 MODEL = {"model_type": "qwen3", "vocab_size": 1024, "hidden_size": 128, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
@@ -40,7 +39,7 @@ def rows_of(path):
 def generated(arguments, path, seed, count):
     if not path.exists():
         run(arguments.program, "data", "generate", "--out", path, "--seed", seed, "--count", count, "--mix", "convert=1", "--max-depth", 2,
-            "--max-elements", 65536, "--operators", ",".join(OPERATORS), "--template", "compact", "--strategy", "naive")
+            "--max-elements", 65536, "--operators", ",".join(OPERATORS), "--template", "compact", "--strategy", "fused")
     return rows_of(path)
 
 
@@ -76,7 +75,7 @@ def write_inputs(arguments, folder):
         return len(tokenizer.encode(row["messages"][message]["content"]).ids)
 
     def is_short(row):
-        return length(row, 1) < ANSWER_TOKENS and length(row, 0) + ANSWER_TOKENS < MAX_TOKENS
+        return "float16" not in row["messages"][0]["content"] and length(row, 1) < ANSWER_TOKENS and length(row, 0) + ANSWER_TOKENS < MAX_TOKENS
     sources = {row["problem"]["source"] for row in rows}
     short = [row for row in rows if is_short(row)]
     (folder / "rows.jsonl").write_text("".join(json.dumps({"messages": row["messages"]}) + "\n" for row in short))
@@ -105,7 +104,8 @@ def settings_of(values):
 
 def train(arguments, command, run_folder, config, values):
     done = checkpoint_of(run_folder)
-    run(arguments.trainer, command, "--config", ROOT / config, *settings_of({**values, "run": run_folder}), *(["--resume"] if done else []))
+    ranks = ["--ranks", arguments.ranks] if arguments.ranks > 1 else []
+    run(arguments.trainer, command, "--config", ROOT / config, *ranks, *settings_of({**values, "run": run_folder}), *(["--resume"] if done else []))
 
 
 def wilson(right, count):
@@ -131,10 +131,11 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--sft-seconds", type=int, default=600)
     parser.add_argument("--rl-seconds", type=int, default=600)
-    parser.add_argument("--rows", type=int, default=30000)
+    parser.add_argument("--rows", type=int, default=20000)
     parser.add_argument("--held-out", type=int, default=64)
     parser.add_argument("--problems", type=int, default=64, help="of training, for reinforcement learning")
     parser.add_argument("--turns", type=int, default=1)
+    parser.add_argument("--ranks", type=int, default=2, help="processes that train together, a core each")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--set", nargs="+", default=[])
     parser.add_argument("--program", default=ROOT / "build/dev/bin/kernelwright")
