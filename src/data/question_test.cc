@@ -45,8 +45,7 @@ bool asks(const Sample& sample, std::string_view word) {
   return sample.messages[0].content.find(word) != std::string::npos;
 }
 
-// What a small model of one's own is taught on: few operators, one way to write them, short
-// prompts.
+// A small model of one's own is taught on few operators, one way to write them, and short prompts.
 TEST(Questions, OneTemplateStrategyAndFewOperators) {
   GenerateOptions options;
   options.seed = 5;

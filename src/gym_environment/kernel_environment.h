@@ -27,7 +27,7 @@ struct NamedProblem {
   task::Problem problem;
 };
 
-// What a template with a graph tells of a problem, and asks of its answers.
+// ProblemGraph is what a template with a graph tells of a problem, and asks of its answers.
 struct ProblemGraph {
   std::string text;  // PromptOptions::graph
   // Says what does not fit in an answer's plan; "" where it fits. Such an answer is not judged, but
