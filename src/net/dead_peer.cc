@@ -16,7 +16,7 @@ void notice_dead_peer(int socket) {
   set(IPPROTO_TCP, TCP_KEEPIDLE, kPause);
   set(IPPROTO_TCP, TCP_KEEPINTVL, kPause);
   set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
-  // Of bytes that nobody acknowledges.
+  // Bytes that nobody acknowledges end a connection as well.
   set(IPPROTO_TCP, TCP_USER_TIMEOUT,
       static_cast<int>(std::chrono::milliseconds(kDeadPeerTime).count()));
 }

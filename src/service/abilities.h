@@ -53,7 +53,7 @@ class Abilities {
 };
 // kInvalidArgument names the key.
 Result<Abilities> abilities_from_json(const Json& value, const std::string& where);
-// Of the targets that are available here; kUnsupported when none is, and why.
+// Tells those of the targets that are available here; kUnsupported when none is, and why.
 Result<Abilities> abilities_of(gym::Judge& judge);
 
 }  // namespace kw::service

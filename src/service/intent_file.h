@@ -26,7 +26,7 @@ class IntentFile {
   // read counts as no lease, as these end by themselves.
   static Result<std::unique_ptr<IntentFile>> open(std::filesystem::path path);
 
-  // Of the worker before.
+  // The worker before left these.
   const std::vector<Intent>& left() const { return left_; }
   Status put(const Intent& intent);
   Status remove(const std::string& task);

@@ -112,7 +112,7 @@ Json query_parameter(const char* name, Json schema) {
   return {{"name", name}, {"in", "query"}, {"required", false}, {"schema", std::move(schema)}};
 }
 
-// Of the path, and of those calls that wait or page.
+// Describes those of the path, and of calls that wait or page.
 Json parameters_of(const net::Route& route) {
   Json out = Json::array();
   for (const std::string& segment : route.segments)

@@ -87,7 +87,7 @@ class TaskService {
   // client that has gone. The same name again gives the same leases: for a worker that has not got
   // the answer.
   void lease(LeaseCall call, std::stop_token gone, Reply<std::vector<Lease>> reply);
-  // What can be compiled ahead; at once, also when there is nothing.
+  // Answers with what can be compiled ahead, at once, also when there is nothing.
   void compile(LeaseCall call, Reply<std::vector<std::string>> reply);
   // Several reports of workers at once; the results have their order.
   void report(std::vector<LeaseReport> reports, Reply<std::vector<Result<bool>>> reply);

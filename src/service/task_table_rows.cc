@@ -9,7 +9,7 @@
 namespace kw::service {
 namespace {
 
-// Of a row that a program before schema 5 has written.
+// Tells what a row needs that a program before schema 5 has written.
 std::string needs_of_request(const JobRow& row) {
   const auto request = parse_json(row.request.value_or(""));
   if (!request) return {};

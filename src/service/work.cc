@@ -219,7 +219,7 @@ Needs needs_of(const Work& work) {
     const task::Target target = judgement->options.target;
     const task::Language language = judgement->candidate.language;
     out.target = to_string(target);
-    // What is judged nowhere is refused by any worker of the target, and says why.
+    // Work that is judged nowhere is refused by any worker of the target, which says why.
     if (task::route(language, target)) out.language = to_string(language);
     return out;
   }

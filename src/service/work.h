@@ -43,7 +43,8 @@ Result<Json> to_json(const Work& work);
 // Strict: kInvalidArgument names the key.
 Result<Work> work_from_json(const Json& value, const std::string& where,
                             const task::ProblemReader& read_problem = task::problem_from_json);
-// Of the worker that can do it: the target, and the language where that target judges it at all.
+// Tells what a worker must be able to do: the target, and the language where that target judges it
+// at all.
 Needs needs_of(const Work& work);
 // Work of the same problem is cheaper together: the problem's hash, or empty.
 std::string problem_of(const Work& work);

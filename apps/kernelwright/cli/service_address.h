@@ -10,7 +10,7 @@ struct ServiceAddress {
   std::string url;               // with --judge: empty means that this machine judges
   std::string ca_file;           // PEM, trusted for https; empty: as of net::ClientOptions
   bool allow_plaintext = false;  // send the token over http to another machine
-  // Of the worker that judges; with --judge, see with_judge().
+  // The worker that judges has at least this level; with --judge, see with_judge().
   sandbox::Level isolation_at_least = sandbox::Level::kNone;
 };
 

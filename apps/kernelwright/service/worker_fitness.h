@@ -1,4 +1,4 @@
-// What a worker looks at before it takes a task: room on its disk, its GPUs, and after failures of
+// A worker looks at these before it takes a task: room on its disk, its GPUs, and after failures of
 // ours a judgement whose verdict is known.
 #pragma once
 #include <filesystem>

@@ -180,7 +180,7 @@ class Queue {
     std::map<std::string, std::set<JobId>> by_affinity;  // of rest
     Place place;
   };
-  // Of one priority and pool.
+  // A Level has the waiting jobs of one priority and pool.
   struct Level {
     std::map<std::pair<std::string, std::string>, Bucket> buckets;  // by tenant and kind
     std::map<Place, Bucket*> order;

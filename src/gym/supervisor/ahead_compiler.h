@@ -22,8 +22,8 @@ class AheadCompiler {
  public:
   struct Options {
     GymOptions gym = {};
-    // Of the GPUs for which device code is compiled, such as "sm_90a"; no GPU is needed here.
-    // Empty: none is compiled.
+    // Device code is compiled for GPUs of this architecture, such as "sm_90a"; no GPU is needed
+    // here. Empty: none is compiled.
     std::string architecture = {};
   };
   // kUnsupported when nothing can be compiled here; kIsolationTooWeak as of Gym::start().
