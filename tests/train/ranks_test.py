@@ -201,6 +201,14 @@ def wait_for_step(folder, step):
     raise AssertionError("no step was made")
 
 
+def wait_for_checkpoint(folder):
+    """Checkpoints are written beside the steps."""
+    deadline = time.monotonic() + LONG
+    while not list(folder.glob("checkpoints/step-*/DONE")):
+        assert time.monotonic() < deadline, "no checkpoint was written"
+        time.sleep(0.01)
+
+
 def check_death(work):
     """kill -9 of any rank ends all, with one error that names it; the run goes on with fewer ranks."""
     for victim in (1, 0):
@@ -208,6 +216,7 @@ def check_death(work):
         words = command(work, folder, "steps=100000", "save_every=1", "keep=2", "validation=")
         ranks = [start_rank(words, rank, 3, port) for rank in range(3)]
         wait_for_step(folder, 2)
+        wait_for_checkpoint(folder)
         ranks[victim].send_signal(signal.SIGKILL)
         ends = ends_of(ranks)
         errors = errors_in(ends)
