@@ -42,7 +42,7 @@ void Connection::pull() {
       return answer(error_response(500, "internal error"), keep_);
     }
     bool whole = taken.finished && !taken.streamed;
-    start_answer(std::move(*taken.head),
+    start_answer(*taken.head,
                  whole ? std::optional<std::size_t>(taken.bytes.size()) : std::nullopt);
   }
   next_.counted += taken.bytes.size();

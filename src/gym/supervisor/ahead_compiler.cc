@@ -22,7 +22,7 @@ class Compiler : public AheadCompiler {
  public:
   explicit Compiler(Programs programs) : programs_(std::move(programs)) {}
 
-  Status start(Options options) {
+  Status start(const Options& options) {
     const std::filesystem::path builds = options.gym.cache_folder / "builds";
     KW_TRY(launchers_, Launchers::start(programs_, options.gym.isolation_at_least));
     roles_ = std::make_unique<Roles>(*launchers_, programs_);
@@ -42,9 +42,8 @@ class Compiler : public AheadCompiler {
   std::map<std::string, std::vector<std::string>> languages() const override {
     std::map<std::string, std::vector<std::string>> out;
     if (std::ranges::count(host_->languages(), "cpp") > 0) out["cpu"] = {"cpp"};
-    if (device_ && (!cuda_->nvrtc.empty() || !cuda_->nvcc.empty()))
-      out["cuda"].emplace_back("cuda");
-    if (device_ && !cuda_->ptxas.empty()) out["cuda"].emplace_back("ptx");
+    if (cuda_ && (!cuda_->nvrtc.empty() || !cuda_->nvcc.empty())) out["cuda"].emplace_back("cuda");
+    if (cuda_ && !cuda_->ptxas.empty()) out["cuda"].emplace_back("ptx");
     if (out["cuda"].empty()) out.erase("cuda");
     return out;
   }
@@ -111,7 +110,7 @@ Result<std::unique_ptr<AheadCompiler>> AheadCompiler::start(Options options) {
   if (options.gym.cache_folder.empty()) options.gym.cache_folder = os::cache_home();
   KW_TRY(Programs programs, find_programs(options.gym));
   auto out = std::make_unique<Compiler>(std::move(programs));
-  KW_TRY_STATUS(out->start(std::move(options)));
+  KW_TRY_STATUS(out->start(options));
   return std::unique_ptr<AheadCompiler>(std::move(out));
 }
 
