@@ -182,8 +182,6 @@ class SampleMaker {
                                          const writer::Draft& answer) {
     prompt::PromptOptions options;
     options.build_flags = options_.build_flags;
-    options.graph = writer::to_text(writer::without_lines(form.graph));
-    options.strategy = answer.strategy;
     const task::Problem shown = with_all_workloads(form.problem);
     if (kind_ == Kind::kImplement)
       return implement_prompt(shown, form.signature, options_.language, problem.steps, options);
@@ -196,6 +194,10 @@ class SampleMaker {
       const auto known = machines_for(options_.language);
       options.hardware = known[rng_.below(known.size())];
       options.machine = options.hardware->name;
+    }
+    if (chosen.compact) {
+      options.graph = writer::to_text(writer::without_lines(form.graph));
+      options.strategy = answer.strategy;
     }
     return prompt::chat_prompt(shown, form.signature, options_.language, chosen, options);
   }

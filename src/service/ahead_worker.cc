@@ -1,7 +1,5 @@
 #include "service/ahead_worker.h"
 
-#include <mutex>
-#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "gym/version.h"
 #include "os/pause.h"
 #include "service/fetched_problems.h"
+#include "service/slots.h"
 #include "service/work.h"
 
 namespace kw::service {
@@ -58,22 +57,10 @@ class AheadSlot {
 
 Status run_ahead_worker(const AheadWorkerOptions& options, ServiceClient& client,
                         const std::stop_token& stop) {
-  std::stop_source ending;
-  std::stop_callback forward(stop, [&] { ending.request_stop(); });
-  std::mutex mutex;
-  Status out;  // guarded by mutex
   FetchedProblems problems(client);
-  {
-    std::vector<std::jthread> slots;
-    for (int i = 0; i < options.jobs; ++i)
-      slots.emplace_back([&] {
-        const Status status = AheadSlot(options, client, problems).run(ending.get_token());
-        std::lock_guard lock(mutex);
-        if (!status && out) out = status;
-        ending.request_stop();
-      });
-  }
-  return out;
+  return run_slots(options.jobs, stop, [&](const std::stop_token& ending) {
+    return AheadSlot(options, client, problems).run(ending);
+  });
 }
 
 }  // namespace kw::service

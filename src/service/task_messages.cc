@@ -46,7 +46,7 @@ Result<Submission> submission_of(Json& value, const std::string& where) {
   out.key = std::move(asked.key);
   out.needs = needs_of(asked.work);
   out.needs.isolation = *level;
-  // Who demands more does not join a judgement of less.
+  // A task that demands more does not join a judgement of less.
   if (*level != sandbox::Level::kNone) out.key += "/" + isolation;
   out.problem = std::move(asked.problem);
   if (!asked.whole_problem.is_null()) out.problem_text = asked.whole_problem.dump();

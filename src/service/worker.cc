@@ -3,7 +3,6 @@
 // judgement through its stop token; what the lease was worth then decides what is told.
 #include "service/worker.h"
 
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "service/fetched_problems.h"
 #include "service/held_lease.h"
 #include "service/intent_file.h"
+#include "service/slots.h"
 #include "service/work.h"
 
 namespace kw::service {
@@ -212,26 +212,14 @@ void tell_lost(ServiceClient& client, IntentFile& intents, const WorkerOptions& 
 
 Status run_worker(const WorkerOptions& options, ServiceClient& client, gym::Judge& judge,
                   const std::stop_token& stop) {
-  std::stop_source ending;
-  std::stop_callback forward(stop, [&] { ending.request_stop(); });
-  std::mutex mutex;
-  Status out;  // guarded by mutex
   FetchedProblems problems(client);
   KW_TRY(const auto intents, IntentFile::open(options.intents));
   tell_lost(client, *intents, options, stop);
   Fitness fitness(options.fitness);
   Shared shared{problems, *intents, fitness};
-  {
-    std::vector<std::jthread> slots;
-    for (int i = 0; i < options.jobs; ++i)
-      slots.emplace_back([&] {
-        const Status status = Slot(options, shared, client, judge).run(ending.get_token());
-        std::lock_guard lock(mutex);
-        if (!status && out) out = status;
-        ending.request_stop();
-      });
-  }
-  return out;
+  return run_slots(options.jobs, stop, [&](const std::stop_token& ending) {
+    return Slot(options, shared, client, judge).run(ending);
+  });
 }
 
 }  // namespace kw::service
