@@ -5,8 +5,9 @@ in one process of the gym. Each candidate is another text: in the first series n
     bench/gpu_rate.py [--size 1024x1024] [--candidates 60] [--jobs 1] [--context resident] [--wrong-every 0] [--max-seconds 1]
 
 The first verdicts (two for each job) open sessions and are left out. A verdict without an interval counts as time, not as a verdict. "Phases" are means
-in milliseconds: compile and total of the verdict, the others of its evidence; lease is the wait for others' blocks. Exit 1 when a right candidate is
-rejected or a wrong one passes.
+in milliseconds: compile and total of the verdict, the others of its evidence; lease is the wait for others' blocks. "Busy" is the share of the series'
+time in which the GPU had something outstanding: a launch, a flush, a kernel or copy of the checker's. Exit 1 when a right candidate is rejected or a
+wrong one passes.
 """
 
 import argparse
@@ -62,6 +63,7 @@ def series(name, arguments, folder, files):
     phases = {"compile": mean([v["cost"]["compile_ms"] for _, v in rest])}
     phases.update((key.removesuffix("_ms"), mean([cost.get(key, 0) for cost in costs])) for key in PHASES)
     phases["total"] = mean(totals)
+    busy = sum(cost.get("gpu_busy_ms", 0) for cost in costs) / 1e3 / seconds
     widths = [common.half_width_percent(v["speedup"]["low"], v["speedup"]["high"]) for _, v in rest if v.get("speedup")]
     speedups = [v["speedup"]["median"] for _, v in rest if v.get("speedup")]
     contexts = [workload.get("gpu", {}).get("context") for _, v in rest for workload in v["workloads"]]
@@ -69,7 +71,7 @@ def series(name, arguments, folder, files):
         f"{name}: {60 * len(useful) / seconds:.0f} verdicts a minute ({len(useful)} of {len(rest)} count), "
         f"a verdict takes {common.spread(totals, 0)} ms, first after {verdicts[0][0]:.1f} s"
     )
-    print(f"  phases, ms: {', '.join(f'{key} {value:.1f}' for key, value in phases.items())}")
+    print(f"  phases, ms: {', '.join(f'{key} {value:.1f}' for key, value in phases.items())}; busy {100 * busy:.0f} %")
     print(
         f"  speedup {common.spread(speedups, 3)}, half-width {common.spread(widths, 1)} %, "
         f"samples {common.spread([len((v.get('times') or {'samples': {'candidate_ms': []}})['samples']['candidate_ms']) for _, v in rest], 0)}, "

@@ -1,5 +1,6 @@
 # Memory of a GPU that the checker owns, mapped here by its descriptor, and tensors over it.
 import ctypes
+import functools
 import math
 
 import torch
@@ -45,8 +46,22 @@ def _call(function, *arguments):
         raise OSError(f"{function.__name__} failed with CUDA's error {result}")
 
 
+def persisting_lines_reset():
+    """A function that makes lines of the cache that were to persist ordinary ones, whichever process made them so."""
+    reset = ctypes.CDLL("libcuda.so.1").cuCtxResetPersistingL2Cache
+    return lambda: _call(reset)
+
+
 def round_up(size, granule):
     return -(-max(size, 1) // granule) * granule
+
+
+@functools.lru_cache(maxsize=256)
+def contiguous_strides(shape):
+    strides = [1] * len(shape)
+    for i in range(len(shape) - 1, 0, -1):
+        strides[i - 1] = strides[i] * max(shape[i], 1)
+    return tuple(strides)
 
 
 class DeviceRegion:
@@ -68,12 +83,14 @@ class DeviceRegion:
         rights = _Access(_Location(_DEVICE, device), access)
         _call(cuda.cuMemSetAccess, address, mapped, ctypes.byref(rights), ctypes.c_size_t(1))
         self._device = torch.device("cuda", device)
-        self._bytes = torch.as_tensor(_Pointer(address.value, size), device=self._device)
+        self._bytes = torch.as_tensor(_Pointer(address.value, mapped.value), device=self._device)
+        self._all = {}  # the whole memory by dtype
 
     def tensor(self, dtype, shape, offset):
         """A contiguous tensor over this memory; shape [] is a 0-d tensor."""
-        count = math.prod(shape)
-        if count == 0:
+        if math.prod(shape) == 0:
             return torch.empty(shape, dtype=dtype, device=self._device)
-        size = count * dtype.itemsize
-        return self._bytes[offset : offset + size].view(dtype).view(shape)
+        everything = self._all.get(dtype)
+        if everything is None:
+            everything = self._all[dtype] = self._bytes.view(dtype)
+        return torch.as_strided(everything, shape, contiguous_strides(tuple(shape)), offset // dtype.itemsize)

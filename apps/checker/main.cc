@@ -57,12 +57,16 @@ kw::Result<std::unique_ptr<kw::gym::Backend>> open_gpu(const std::string& number
     const kw::os::UniqueFd file(std::atoi(kernels.c_str()));
     KW_TRY(machine_code, kw::os::read_whole(file.get(), kMaxKernels));
   }
-  KW_TRY(auto source, kw::gym::cuda_source(std::atoi(number.c_str()), machine_code));
-  std::unique_ptr<kw::gym::CallComparer> comparer =
-      std::make_unique<kw::gym::DeviceCallComparer>(*source);
-  return kw::gym::make_process_backend(
-      std::make_unique<kw::gym::DeviceAllocator>(std::move(source)), std::move(comparer),
-      kKeptInputs);
+  kw::gym::ProcessBackendParts parts;
+  parts.gpu_busy = std::make_unique<kw::gym::BusyTime>();
+  KW_TRY(auto source,
+         kw::gym::cuda_source(std::atoi(number.c_str()), machine_code, parts.gpu_busy.get()));
+  auto allocator = std::make_unique<kw::gym::DeviceAllocator>(std::move(source));
+  parts.comparer =
+      std::make_unique<kw::gym::DeviceCallComparer>(allocator->source(), allocator->reports());
+  parts.allocator = std::move(allocator);
+  parts.kept_input_bytes = kKeptInputs;
+  return kw::gym::make_process_backend(std::move(parts));
 }
 
 }  // namespace

@@ -18,11 +18,11 @@ void Flushes::saw_flushing(std::chrono::nanoseconds all, int count) {
 }
 
 int Flushes::before_call(std::chrono::nanoseconds rest) const {
+  const int least = rest <= kNoRest ? kMin : rest <= kShortRest ? kAfterShortRest : kAfterRest;
   const bool is_known = launching_.count() > 0 && one_.count() > 0;
-  if (!is_known) return kAfterRest;
+  if (!is_known) return std::max(least, kAfterShortRest);
   // Half as much to spare.
   const auto launches = 3 * launching_ / (2 * one_) + 1;
-  const int least = rest > kShortRest ? kAfterRest : kMin;
   return static_cast<int>(std::clamp<std::int64_t>(launches, least, kMaxFlushes));
 }
 

@@ -9,14 +9,16 @@ using namespace std::chrono_literals;
 
 TEST(Flushes, AreFewWhereTheGpuIsAwakeAndLaunchingIsKnown) {
   Flushes flushes;
-  EXPECT_EQ(flushes.before_call(1ms), Flushes::kAfterRest);
+  EXPECT_EQ(flushes.before_call(1ms), Flushes::kAfterShortRest);
+  EXPECT_EQ(flushes.before_call(16ms), Flushes::kAfterRest);
   flushes.saw_flushing(960us, 24);
-  EXPECT_EQ(flushes.before_call(1ms), Flushes::kAfterRest);
+  EXPECT_EQ(flushes.before_call(1ms), Flushes::kAfterShortRest);
   flushes.saw_launching(10us);
   EXPECT_EQ(flushes.before_call(1ms), Flushes::kMin);
+  EXPECT_EQ(flushes.before_call(5ms), Flushes::kAfterShortRest);
   EXPECT_EQ(flushes.before_call(16ms), Flushes::kAfterRest);
   flushes.forget_launching();
-  EXPECT_EQ(flushes.before_call(1ms), Flushes::kAfterRest);
+  EXPECT_EQ(flushes.before_call(1ms), Flushes::kAfterShortRest);
 }
 
 TEST(Flushes, KeepTheGpuBusyWhileTheHostLaunches) {

@@ -38,8 +38,8 @@ constexpr std::chrono::minutes kLongestBaselineStart(10);
 // each has its own, a core that slept would be slow for the next milliseconds.
 constexpr int kSpins = 500;
 constexpr std::chrono::milliseconds kLongSpin(3);
-constexpr long kNapNanoseconds = 20'000, kLongNapNanoseconds = 200'000;
-constexpr int kShortNaps = 10'000;                  // at most: about a second
+constexpr long kNapNanoseconds = 50'000, kLongNapNanoseconds = 200'000;
+constexpr int kShortNaps = 10'000;                  // about half a second
 constexpr std::chrono::seconds kProgramTimeout(1);  // it was sent before the command
 
 void say(const std::string& text) {
@@ -84,14 +84,13 @@ bool has_own_core() {
 }
 
 // It may last: the checker compares, or others measure. The process ends with its parent.
-void wait_for_go(const Session& session, std::uint64_t expected) {
+void wait_for_go(const Session& session, std::uint64_t expected, std::chrono::milliseconds spin) {
   const volatile std::uint64_t& launch_seq = session.command().launch_seq;
-  const auto until = std::chrono::steady_clock::now() + kLongSpin;
+  const auto until = std::chrono::steady_clock::now() + spin;
   for (int spins = 0; __atomic_load_n(&launch_seq, __ATOMIC_ACQUIRE) != expected; ++spins) {
     if (spins < kSpins) {
       __builtin_ia32_pause();
-      if (spins == kSpins - 1 && has_own_core() && std::chrono::steady_clock::now() < until)
-        spins = 0;
+      if (spins == kSpins - 1 && std::chrono::steady_clock::now() < until) spins = 0;
       continue;
     }
     const bool is_long = spins >= kSpins + kShortNaps;
@@ -107,9 +106,13 @@ kw::Status load_another(Session& session) {
 }
 
 [[noreturn]] void serve(Session& session) {
+  std::chrono::milliseconds spin{0};
   for (std::uint64_t expected = 1;; ++expected) {
-    wait_for_go(session, expected);
+    wait_for_go(session, expected, spin);
     const auto op = static_cast<Op>(session.command().op);
+    // Between two judgements the core may be another session's.
+    const bool in_judgement = op == Op::kCall || op == Op::kNullCall;
+    spin = in_judgement && has_own_core() ? kLongSpin : std::chrono::milliseconds(0);
     if (op == Op::kExit) ::_exit(0);
     session.reply().device_ns = 0;
     session.reply().device_span_ns = 0;

@@ -2,7 +2,9 @@
 import ast
 import os
 import re
+import time
 import unittest
+import unittest.mock
 
 import torch
 
@@ -181,16 +183,106 @@ class ContractTest(unittest.TestCase):
         self.assertEqual(numbers, expected)
 
 
+class FakeEvent:
+    """The GPU is at the call, or is not, when the executor looks."""
+
+    def __init__(self, late=()):
+        self.late = list(late)
+        self.looks = 0
+
+    def record(self):
+        pass
+
+    def query(self):
+        self.looks += 1
+        return self.late.pop(0) if self.late else False
+
+    def elapsed_time(self, end):
+        return self.looks  # of the last call
+
+
+class FakeFlush:
+    count = 0
+
+    def zero_(self):
+        self.count += 1
+
+
+class FakeArguments:
+    def of_set(self, number):
+        return ()
+
+
+class FakeCandidate:
+    keeper = None
+
+    class plan:
+        destination_passing = True
+
+    def call(self):
+        pass
+
+
+def fake_gpu_executor(late):
+    executor = gpu_executor.GpuExecutor.__new__(gpu_executor.GpuExecutor)
+    executor._reset_persisting = lambda: None
+    executor._flush, executor._begin, executor._end = FakeFlush(), FakeEvent(late), FakeEvent()
+    executor._arguments, executor._candidate = FakeArguments(), FakeCandidate()
+    executor._launching = 1e-9, 1.0
+    executor._attempts = gpu_executor.ATTEMPTS
+    executor._worked = time.perf_counter()
+    return executor
+
+
 class GpuExecutorTest(unittest.TestCase):
     """What of it needs no GPU."""
+
+    def test_a_call_that_the_gpu_waited_for_is_made_again(self):
+        with unittest.mock.patch("torch.cuda.synchronize"):
+            executor = fake_gpu_executor([True, False])
+            self.assertEqual(executor._timed_in_time(0), 2_000_000)
+            self.assertEqual(executor._flush.count, gpu_executor.MIN_FLUSHES * 3)
+            self.assertEqual(executor._timed_in_time(0), 3_000_000)
+
+    def test_a_call_that_waits_for_the_gpu_is_made_once(self):
+        with unittest.mock.patch("torch.cuda.synchronize"):
+            executor = fake_gpu_executor([True] * 4 + [False, True, False])
+            calls = []
+            for _ in range(4):
+                executor._timed_in_time(0)
+                calls.append(executor._begin.looks)
+            # Three times; then once, late, and once in time; then again until it is in time.
+            self.assertEqual(calls, [3, 4, 5, 7])
+
+    def test_tensors_lie_where_the_checker_says(self):
+        region = device_memory.DeviceRegion.__new__(device_memory.DeviceRegion)
+        region._bytes, region._all = torch.arange(256, dtype=torch.uint8), {}
+        region._device = torch.device("cpu")
+        for dtype, shape, offset in (
+            (torch.float32, [2, 3], 64),
+            (torch.float16, [3, 1, 2], 128),
+            (torch.bool, [5], 192),
+            (torch.int64, [], 64),
+            (torch.float32, [2, 0], 64),
+        ):
+            tensor = region.tensor(dtype, shape, offset)
+            size = tensor.numel() * dtype.itemsize
+            there = region._bytes[offset : offset + size]
+            self.assertEqual((list(tensor.shape), tensor.dtype), (shape, dtype))
+            self.assertTrue(tensor.is_contiguous())
+            self.assertEqual(bytes(tensor.reshape(-1).view(torch.uint8).tolist()), bytes(there.tolist()))
+            if size > 0:
+                self.assertEqual(tensor.data_ptr(), there.data_ptr())
 
     def test_the_gpu_is_kept_busy_while_the_host_launches(self):
         flush = 40e-6
         self.assertEqual(gpu_executor.flushes_for(10e-6, flush, 1e-3), gpu_executor.MIN_FLUSHES)
+        self.assertEqual(gpu_executor.flushes_for(10e-6, flush, 5e-3), gpu_executor.FLUSHES_AFTER_SHORT_REST)
         self.assertEqual(gpu_executor.flushes_for(10e-6, flush, 16e-3), gpu_executor.FLUSHES_AFTER_REST)
-        self.assertEqual(gpu_executor.flushes_for(4e-3, flush, 1e-3), 150)
-        self.assertEqual(gpu_executor.recent_longest(4e-6, 8e-6), 6e-6)
-        self.assertEqual(gpu_executor.recent_longest(9e-6, 8e-6), 9e-6)
+        self.assertEqual(gpu_executor.flushes_for(4e-3, flush, 1e-3), 125)
+        self.assertEqual(gpu_executor.next_launching(4e-6, False, 8e-6), 6e-6)
+        self.assertEqual(gpu_executor.next_launching(9e-6, False, 8e-6), 9e-6)
+        self.assertEqual(gpu_executor.next_launching(4e-6, True, 8e-6), 12e-6)
         self.assertEqual(gpu_executor.flushes_for(1.0, flush, 1e-3), gpu_executor.MAX_FLUSHES)
 
     def test_both_executors_flush_alike(self):
@@ -198,8 +290,10 @@ class GpuExecutorTest(unittest.TestCase):
         with open(path) as file:
             text = file.read()
         self.assertIn(f"kMin = {gpu_executor.MIN_FLUSHES};", text)
+        self.assertIn(f"kAfterShortRest = {gpu_executor.FLUSHES_AFTER_SHORT_REST};", text)
         self.assertIn(f"kAfterRest = {gpu_executor.FLUSHES_AFTER_REST};", text)
         self.assertIn(f"kMaxFlushes = {gpu_executor.MAX_FLUSHES};", text)
+        self.assertIn(f"kNoRest = std::chrono::milliseconds({round(1e3 * gpu_executor.NO_REST)});", text)
         self.assertIn(f"kShortRest = std::chrono::milliseconds({round(1e3 * gpu_executor.SHORT_REST)});", text)
 
     def test_results_come_in_the_order_of_the_outputs(self):
@@ -211,6 +305,8 @@ class GpuExecutorTest(unittest.TestCase):
         self.assertEqual(raised.exception.failure, pages.FAILURE_OUTPUT_COUNT)
 
     def test_mappings_are_whole_granules(self):
+        self.assertEqual(device_memory.contiguous_strides((2, 3, 4)), (12, 4, 1))
+        self.assertEqual(device_memory.contiguous_strides(()), ())
         self.assertEqual(device_memory.round_up(0, 4096), 4096)
         self.assertEqual(device_memory.round_up(4096, 4096), 4096)
         self.assertEqual(device_memory.round_up(4097, 4096), 8192)

@@ -1,4 +1,4 @@
-// One pool of threads a process, started at the first loop that is worth it.
+// Two pools of threads a process, each started at the first loop that is worth it.
 #include "os/parallel.h"
 
 #include <algorithm>
@@ -16,7 +16,9 @@ namespace kw::os {
 namespace {
 
 constexpr std::size_t kWorthAThread = 1U << 20U;
-thread_local bool inside = false;  // of a loop already: its threads keep all cores busy
+constexpr std::size_t kMostBeside = 5;  // threads of a loop beside something that is timed
+thread_local bool inside = false;       // of a loop already: its threads keep all cores busy
+thread_local bool is_beside = false;    // something that is timed
 
 // Children of a pinned thread inherit its core.
 void unpin() {
@@ -27,13 +29,25 @@ void unpin() {
   ::sched_setaffinity(0, sizeof all, &all);  // refused: it shares its parent's core
 }
 
+// hardware_concurrency() counts the cores that this thread is pinned to.
+std::size_t all_cores() {
+  return static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+// One core is left to the thread that waits for what is timed.
+std::size_t cores_beside() {
+  const std::size_t own = std::max(2U, std::thread::hardware_concurrency());
+  return std::min(own - 1, kMostBeside);
+}
+
+enum class Cores { kAll, kOfItsMaker };
+
 // One loop at a time.
 class Pool {
  public:
-  Pool() {
-    // hardware_concurrency() counts the cores that this thread is pinned to.
-    long cores = std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN));
-    for (long i = 1; i < cores; ++i) threads_.emplace_back([this] { serve(); });
+  // threads: of a loop, the caller's included.
+  Pool(std::size_t threads, Cores cores) : cores_(cores) {
+    for (std::size_t i = 1; i < threads; ++i) threads_.emplace_back([this] { serve(); });
   }
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -64,7 +78,7 @@ class Pool {
 
  private:
   void serve() {
-    unpin();
+    if (cores_ == Cores::kAll) unpin();
     inside = true;
     std::uint64_t seen = 0;
     std::unique_lock lock(mutex_);
@@ -86,6 +100,7 @@ class Pool {
     for (std::size_t i = next_.fetch_add(1); i < count; i = next_.fetch_add(1)) work(i);
   }
 
+  const Cores cores_;
   std::mutex loop_mutex_;
   std::mutex mutex_;  // guards what follows but next_
   std::condition_variable wake_, idle_;
@@ -106,10 +121,26 @@ void in_parallel(std::size_t count, std::size_t bytes,
     for (std::size_t i = 0; i < count; ++i) work(i);
     return;
   }
-  static Pool pool;
-  inside = true;
-  pool.run(count, work);
-  inside = false;
+  const auto run_in = [&](Pool& pool) {
+    inside = true;
+    pool.run(count, work);
+    inside = false;
+  };
+  if (is_beside) {
+    static Pool few(cores_beside(), Cores::kOfItsMaker);
+    run_in(few);
+  } else {
+    static Pool all(all_cores(), Cores::kAll);
+    run_in(all);
+  }
+}
+
+LoopsBesideTiming::LoopsBesideTiming() : before_(is_beside) {
+  is_beside = true;
+}
+
+LoopsBesideTiming::~LoopsBesideTiming() {
+  is_beside = before_;
 }
 
 void in_parallel_pieces(std::size_t size, std::size_t piece, std::size_t bytes,

@@ -18,4 +18,17 @@ void in_parallel(std::size_t count, std::size_t bytes,
 void in_parallel_pieces(std::size_t size, std::size_t piece, std::size_t bytes,
                         const std::function<void(std::size_t, std::size_t)>& work);
 
+// While it lives, loops of this thread use few threads, all on the cores of the thread that began
+// the first such loop: it works beside something that is timed, whose cores the others might take.
+class LoopsBesideTiming {
+ public:
+  LoopsBesideTiming();
+  LoopsBesideTiming(const LoopsBesideTiming&) = delete;
+  LoopsBesideTiming& operator=(const LoopsBesideTiming&) = delete;
+  ~LoopsBesideTiming();
+
+ private:
+  bool before_;
+};
+
 }  // namespace kw::os

@@ -1,6 +1,7 @@
 // Every piece once, on several threads, and on one inside another loop.
 #include "os/parallel.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 namespace kw::os {
 namespace {
@@ -30,6 +32,42 @@ TEST(Parallel, PiecesCoverTheRangeAndTheLastIsShorter) {
   EXPECT_EQ(pieces,
             (std::set<std::pair<std::size_t, std::size_t>>{{0, 100}, {100, 200}, {200, 250}}));
   in_parallel_pieces(0, 100, kMuch, [](std::size_t, std::size_t) { FAIL(); });
+}
+
+std::vector<int> cores_of_this_thread() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  EXPECT_EQ(::sched_getaffinity(0, sizeof set, &set), 0);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  return cores;
+}
+
+// On a machine with fewer than four cores the loop is on its thread alone.
+TEST(Parallel, LoopsBesideTimingStayOnTheCoresOfTheirThread) {
+  std::thread begins([] {
+    std::vector<int> own = cores_of_this_thread();
+    if (own.size() > 3) {
+      cpu_set_t fewer;
+      CPU_ZERO(&fewer);
+      own.erase(own.begin());
+      for (int core : own) CPU_SET(static_cast<std::size_t>(core), &fewer);
+      ASSERT_EQ(::sched_setaffinity(0, sizeof fewer, &fewer), 0);
+    }
+    std::mutex mutex;
+    std::set<std::thread::id> seen;
+    {
+      const LoopsBesideTiming loops;
+      in_parallel(1000, kMuch, [&](std::size_t) {
+        std::lock_guard lock(mutex);
+        seen.insert(std::this_thread::get_id());
+        EXPECT_EQ(cores_of_this_thread(), own);
+      });
+    }
+    EXPECT_LE(seen.size(), std::max<std::size_t>(2, own.size()) - 1);
+  });
+  begins.join();
 }
 
 TEST(Parallel, LittleWorkAndNestedLoopsStayOnTheirThread) {

@@ -16,6 +16,7 @@
 #include "gym/checker/oracle.h"
 #include "gym/checker/tensor_memory.h"
 #include "gym/checker/turn.h"
+#include "gym/measure/busy_time.h"
 #include "gym/messages/checker_messages.h"
 #include "gym/named_fds.h"
 #include "task/signature.h"
@@ -50,6 +51,10 @@ class Backend {
   // candidate.
   virtual std::uint64_t kept_input_bytes() const { return 0; }
 
+  // How long the timed GPU had an operation of this checker or its executors outstanding; null:
+  // there is no GPU.
+  virtual const BusyTime* gpu_busy() const { return nullptr; }
+
   // monitor, fds: "oracle_monitor" and the descriptors of the "open" request.
   virtual Result<std::unique_ptr<Oracle>> attach_oracle(const Json& monitor, ReceivedFds& fds,
                                                         std::chrono::milliseconds timeout,
@@ -60,10 +65,14 @@ class Backend {
 // Memory files, frozen processes, the host's clock.
 Backend& host_backend();
 
-// Processes of this host over memory of any kind, with the host's clock. The comparer ends before
-// the allocator. kept_input_bytes: see Backend.
-std::unique_ptr<Backend> make_process_backend(std::unique_ptr<TensorAllocator> allocator,
-                                              std::unique_ptr<CallComparer> comparer,
-                                              std::uint64_t kept_input_bytes);
+// Memory of any kind, in the order in which it ends.
+struct ProcessBackendParts {
+  std::unique_ptr<BusyTime> gpu_busy;  // null: there is no GPU
+  std::unique_ptr<TensorAllocator> allocator;
+  std::unique_ptr<CallComparer> comparer;
+  std::uint64_t kept_input_bytes = 0;  // see Backend
+};
+// Processes of this host, with the host's clock.
+std::unique_ptr<Backend> make_process_backend(ProcessBackendParts parts);
 
 }  // namespace kw::gym

@@ -43,14 +43,14 @@ void for_calls(std::size_t count, std::size_t bytes_of_one,
 
 }  // namespace
 
-Result<std::vector<std::vector<CheckReport>>> HostCallComparer::compare(
-    const OutputChecker& checker, std::span<const ComparedCall> calls) {
+Result<ComparedReports> HostCallComparer::compare(const OutputChecker& checker,
+                                                  std::span<const ComparedCall> calls) {
   std::vector<CallBytes> bytes;
   for (const ComparedCall& call : calls) {
     KW_TRY(CallBytes of_call, CallBytes::of(checker, call));
     bytes.push_back(std::move(of_call));
   }
-  std::vector<std::vector<CheckReport>> reports(calls.size());
+  ComparedReports reports(calls.size());
   const std::size_t bytes_of_one = bytes.empty() ? 0 : bytes[0].output_bytes();
   for_calls(calls.size(), bytes_of_one, [&](std::size_t i) {
     const CallBytes& call = bytes[i];

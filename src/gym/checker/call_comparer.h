@@ -2,8 +2,10 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "base/later.h"
 #include "base/result.h"
 #include "gym/checker/executor_outputs.h"
 #include "gym/checker/output_checker.h"
@@ -21,14 +23,22 @@ struct ComparedCall {
   const ExecutorOutputs* baseline = nullptr;
 };
 
+using ComparedReports = std::vector<std::vector<CheckReport>>;  // by call, then by output
+
 // One thread. An implementation may compare where the snapshots lie, with the coefficients that the
 // OutputChecker learned, or copy them to the host first.
 class CallComparer {
  public:
   virtual ~CallComparer() = default;
-  // Returns one report for each output, by call.
-  virtual Result<std::vector<std::vector<CheckReport>>> compare(
-      const OutputChecker& checker, std::span<const ComparedCall> calls) = 0;
+  virtual Result<ComparedReports> compare(const OutputChecker& checker,
+                                          std::span<const ComparedCall> calls) = 0;
+  // The same of the snapshots as they are now, which a GPU may still compute until somebody asks.
+  // What the calls borrow outlives it.
+  virtual Result<Later<ComparedReports>> compare_later(const OutputChecker& checker,
+                                                       std::span<const ComparedCall> calls) {
+    KW_TRY(ComparedReports now, compare(checker, calls));
+    return Later<ComparedReports>(std::move(now));
+  }
   // Output j of a call by the benchmarks' own rules. declared: of the output.
   virtual Result<RulesResult> compare_by_rules(const task::Argument& declared, std::size_t j,
                                                const ComparedCall& call) = 0;
@@ -37,8 +47,8 @@ class CallComparer {
 // Compares on the host, several small calls at once.
 class HostCallComparer final : public CallComparer {
  public:
-  Result<std::vector<std::vector<CheckReport>>> compare(
-      const OutputChecker& checker, std::span<const ComparedCall> calls) override;
+  Result<ComparedReports> compare(const OutputChecker& checker,
+                                  std::span<const ComparedCall> calls) override;
   Result<RulesResult> compare_by_rules(const task::Argument& declared, std::size_t j,
                                        const ComparedCall& call) override;
 };

@@ -50,6 +50,7 @@ Result<std::unique_ptr<ExecutorClient>> ExecutorClient::attach(Attach attach,
   client->clock_ = attach.clock;
   client->interprets_triton_ = attach.setup.triton.has_value();
   client->on_device_ = attach.setup.device.has_value();
+  if (client->on_device_) client->gpu_busy_ = attach.gpu_busy;
   for (const task::Argument& input : signature.inputs)
     client->input_is_scalar_.push_back(input.role == task::Role::kScalar);
   KW_TRY_STATUS(client->send_setup(attach, signature));
@@ -247,6 +248,7 @@ Result<LaunchResult> ExecutorClient::run_once(Op op, std::span<const std::uint32
   }
   std::optional<os::UrgentScope> urgent;
   if (timing_) urgent.emplace();
+  const BusyScope busy(gpu_busy_);
   std::atomic_ref<std::uint64_t>(pages_.command().launch_seq)
       .store(sequence_, std::memory_order_release);
   auto start = clock_->now();

@@ -16,6 +16,7 @@
 #include "gym/checker/executor.h"
 #include "gym/checker/pages.h"
 #include "gym/checker/turn.h"
+#include "gym/measure/busy_time.h"
 #include "gym/messages/checker_messages.h"
 #include "gym/protocol.h"
 #include "os/fd.h"
@@ -37,6 +38,7 @@ class ExecutorClient final : public Executor {
     bool timing = true;
     Turn* turn = nullptr;           // borrowed; needed
     CheckerClock* clock = nullptr;  // borrowed; needed
+    BusyTime* gpu_busy = nullptr;   // borrowed; counts launches on a GPU; null: nobody counts
   };
   // Sends the setup message; the executor loads in the meantime.
   static Result<std::unique_ptr<ExecutorClient>> attach(Attach attach,
@@ -119,7 +121,8 @@ class ExecutorClient final : public Executor {
   os::UniqueFd control_;      // of an executor that takes other programs
   bool is_replaced_ = false;  // load() is to be asked for
   bool interprets_triton_ = false;
-  bool on_device_ = false;  // its calls run on a GPU
+  bool on_device_ = false;        // its calls run on a GPU
+  BusyTime* gpu_busy_ = nullptr;  // borrowed
   bool runs_plan_ = false;
   std::chrono::nanoseconds cpu_at_rest_{0};  // core time of the sandbox when it was frozen
   bool watches_rest_ = false;

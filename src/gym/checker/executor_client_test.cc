@@ -50,6 +50,7 @@ class ExecutorClientTest : public ::testing::Test {
     attach.setup = std::move(setup);
     attach.turn = &turn_;
     attach.clock = &clock_;
+    attach.gpu_busy = &gpu_busy_;
     client_ = ExecutorClient::attach(std::move(attach), signature_, memory).value();
     message_ = os::receive_message(sockets.second.get(), seconds(5)).value();
     its_end_ = std::move(sockets.second);
@@ -83,6 +84,7 @@ class ExecutorClientTest : public ::testing::Test {
   os::TempDir folder_ = os::TempDir::make("kw-executor-").value();
   Turn turn_{testing::lone_lock(folder_)};
   FakeClock clock_;
+  BusyTime gpu_busy_;
   FakeMonitor::Process process_;
   HostAllocator memory_;
   task::Signature signature_;
@@ -325,6 +327,7 @@ TEST_F(ExecutorClientTest, OnlyAGpusExecutorHasAClockOfItsOwn) {
       return client_->launch(std::span(&set, 1), seconds(1)).value();
     };
     LaunchResult result = launched();
+    EXPECT_EQ(gpu_busy_.total().count() > 0, on_device);
     EXPECT_EQ(result.device_time, milliseconds(on_device ? 1 : 0));
     EXPECT_EQ(result.device_span, milliseconds(on_device ? 2 : 0));
     // Neither is longer than what it is a part of.

@@ -21,14 +21,27 @@ Status ExecutorOutputs::guard(std::uint32_t set, Rng& rng, Guards guards) {
   return guards.canaries ? destination.write_canaries(canary_seeds_[set]) : Status();
 }
 
-Result<bool> ExecutorOutputs::canaries_intact(std::span<const std::uint32_t> sets) const {
+Result<Later<bool>> ExecutorOutputs::canaries_intact_later(
+    std::span<const std::uint32_t> sets) const {
+  std::vector<Later<bool>> parts;
   for (std::uint32_t set : sets) {
     auto seed = canary_seeds_.find(set);
     if (seed == canary_seeds_.end()) continue;
-    KW_TRY(bool intact, memory_->destinations[set]->canaries_intact(seed->second));
-    if (!intact) return false;
+    KW_TRY(Later<bool> part, memory_->destinations[set]->canaries_intact_later(seed->second));
+    parts.push_back(std::move(part));
   }
-  return true;
+  return Later<bool>([parts = std::move(parts)]() mutable -> Result<bool> {
+    for (Later<bool>& part : parts) {
+      KW_TRY(const bool intact, part.get());
+      if (!intact) return false;
+    }
+    return true;
+  });
+}
+
+Result<bool> ExecutorOutputs::canaries_intact(std::span<const std::uint32_t> sets) const {
+  KW_TRY(Later<bool> later, canaries_intact_later(sets));
+  return later.get();
 }
 
 Result<std::optional<Fault>> ExecutorOutputs::take_snapshot(std::span<const std::uint32_t> sets) {
@@ -78,6 +91,12 @@ Result<std::vector<std::span<const std::byte>>> ExecutorOutputs::outputs(std::ui
     out.push_back(bytes);
   }
   return out;
+}
+
+Result<std::vector<std::byte>> ExecutorOutputs::copy(std::uint32_t set, std::size_t j) const {
+  if (writes_destinations()) return memory_->destinations[set]->snapshot_copy(j);
+  KW_TRY(auto all, output(set, j));
+  return std::vector<std::byte>(all.begin(), all.end());
 }
 
 Result<std::vector<std::byte>> ExecutorOutputs::part(std::uint32_t set, std::size_t j,

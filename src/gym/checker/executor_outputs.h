@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/later.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "gym/checker/executor.h"
@@ -28,6 +29,7 @@ class ExecutorOutputs {
   };
   Status guard(std::uint32_t set, Rng& rng, Guards guards);
   Result<bool> canaries_intact(std::span<const std::uint32_t> sets) const;
+  Result<Later<bool>> canaries_intact_later(std::span<const std::uint32_t> sets) const;
 
   // Fixes the outputs of a launch over these sets: what the executor writes later does not count. A
   // fault for a returned shape, dtype or place that is not as declared.
@@ -36,6 +38,8 @@ class ExecutorOutputs {
   // until the next launch.
   Result<std::span<const std::byte>> output(std::uint32_t set, std::size_t j) const;
   Result<std::vector<std::span<const std::byte>>> outputs(std::uint32_t set) const;
+  // The same in memory of the caller's.
+  Result<std::vector<std::byte>> copy(std::uint32_t set, std::size_t j) const;
   // A part of it, by itself.
   Result<std::vector<std::byte>> part(std::uint32_t set, std::size_t j,
                                       const Selection& part) const;

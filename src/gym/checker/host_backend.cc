@@ -12,16 +12,13 @@ namespace {
 
 class ProcessBackend final : public Backend {
  public:
-  ProcessBackend(std::unique_ptr<TensorAllocator> allocator, std::unique_ptr<CallComparer> comparer,
-                 std::uint64_t kept_input_bytes)
-      : allocator_(std::move(allocator)),
-        comparer_(std::move(comparer)),
-        kept_input_bytes_(kept_input_bytes) {}
-  TensorAllocator& allocator() override { return *allocator_; }
-  CallComparer& comparer() override { return *comparer_; }
+  explicit ProcessBackend(ProcessBackendParts parts) : parts_(std::move(parts)) {}
+  TensorAllocator& allocator() override { return *parts_.allocator; }
+  CallComparer& comparer() override { return *parts_.comparer; }
   CheckerClock& clock() override { return host_clock(); }
   MachineState& machine() override { return host_machine(); }
-  std::uint64_t kept_input_bytes() const override { return kept_input_bytes_; }
+  std::uint64_t kept_input_bytes() const override { return parts_.kept_input_bytes; }
+  const BusyTime* gpu_busy() const override { return parts_.gpu_busy.get(); }
 
   Result<std::unique_ptr<Oracle>> attach_oracle(const Json& monitor_description, ReceivedFds& fds,
                                                 std::chrono::milliseconds timeout,
@@ -43,28 +40,25 @@ class ProcessBackend final : public Backend {
     attach.timing = order.timing;
     attach.turn = &order.turn;
     attach.clock = &clock();
+    attach.gpu_busy = parts_.gpu_busy.get();
     return ExecutorClient::attach(std::move(attach), order.signature, std::move(order.memory));
   }
 
  private:
-  std::unique_ptr<TensorAllocator> allocator_;
-  std::unique_ptr<CallComparer> comparer_;
-  std::uint64_t kept_input_bytes_;
+  ProcessBackendParts parts_;
 };
 
 }  // namespace
 
 Backend& host_backend() {
-  static ProcessBackend backend(std::make_unique<HostAllocator>(),
-                                std::make_unique<HostCallComparer>(), 0);
+  static ProcessBackend backend({.gpu_busy = nullptr,
+                                 .allocator = std::make_unique<HostAllocator>(),
+                                 .comparer = std::make_unique<HostCallComparer>()});
   return backend;
 }
 
-std::unique_ptr<Backend> make_process_backend(std::unique_ptr<TensorAllocator> allocator,
-                                              std::unique_ptr<CallComparer> comparer,
-                                              std::uint64_t kept_input_bytes) {
-  return std::make_unique<ProcessBackend>(std::move(allocator), std::move(comparer),
-                                          kept_input_bytes);
+std::unique_ptr<Backend> make_process_backend(ProcessBackendParts parts) {
+  return std::make_unique<ProcessBackend>(std::move(parts));
 }
 
 }  // namespace kw::gym

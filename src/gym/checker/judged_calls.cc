@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/present.h"
 #include "base/random.h"
 
 namespace kw::gym {
@@ -86,7 +87,8 @@ Status JudgedCalls::fill_and_guard(std::uint32_t s, bool audited, std::optional<
   if (!filled.ok)
     return fail(ErrorCode::kUnavailable, "the inputs cannot be made: {}", filled.text);
   if (on.rehash) {
-    KW_TRY(input_hashes_[s], set.hash(hash_seed_ + s, kHashSample));
+    KW_TRY(Later<std::uint64_t> hash, set.hash_later(hash_seed_ + s, kHashSample));
+    input_hashes_[s] = std::move(hash);
   }
   KW_TRY_STATUS(
       candidate_.outputs().guard(s, places, {on.moving_addresses, on.poison, on.canaries}));
@@ -105,14 +107,26 @@ Result<OracleAnswer> JudgedCalls::repeat_probabilities(TensorMemory& set) {
   return filled;
 }
 
-Status JudgedCalls::check_memory(std::span<const std::uint32_t> sets) {
+Result<JudgedCalls::MemoryLater> JudgedCalls::look_at_memory(std::span<const std::uint32_t> sets) {
+  std::vector<Later<std::uint64_t>> hashes;
   for (std::uint32_t s : sets) {
     if (!context_.options.mechanisms.rehash) break;
-    KW_TRY(std::uint64_t now, context_.sets[s]->hash(hash_seed_ + s, kHashSample));
-    if (now == input_hashes_[s]) continue;
+    KW_TRY(Later<std::uint64_t> now, context_.sets[s]->hash_later(hash_seed_ + s, kHashSample));
+    hashes.push_back(std::move(now));
+  }
+  KW_TRY(Later<bool> canaries, candidate_.outputs().canaries_intact_later(sets));
+  return MemoryLater{std::move(hashes), std::move(canaries)};
+}
+
+Status JudgedCalls::check_memory(std::span<const std::uint32_t> sets, MemoryLater memory) {
+  for (std::size_t i = 0; i < memory.hashes.size(); ++i) {
+    KW_TRY(const std::uint64_t before, present(input_hashes_[sets[i]]).get());
+    KW_TRY(const std::uint64_t now, memory.hashes[i].get());
+    input_hashes_[sets[i]] = before;
+    if (now == before) continue;
     fault_.blame({task::Outcome::kViolation, "input_write", "an input changed during a call"});
   }
-  KW_TRY(bool intact, candidate_.outputs().canaries_intact(sets));
+  KW_TRY(const bool intact, memory.canaries.get());
   if (!intact) {
     fault_.blame(
         {task::Outcome::kViolation, "out_of_bounds", "it wrote outside its output buffers"});
@@ -186,12 +200,30 @@ Status JudgedCalls::checked_call(std::uint32_t set, bool is_audited,
 }
 
 Status JudgedCalls::check(std::span<const std::uint32_t> sets, bool in_first_block) {
-  const bool is_untimed = !context_.options.timing;
-  KW_TRY_STATUS(check_memory(sets));
-  if (context_.options.mechanisms.check_timed || is_untimed || in_first_block)
-    KW_TRY_STATUS(outputs_.compare(sets, in_first_block, filled_cases_));
+  KW_TRY(BegunCheck begun, begin_check(sets, in_first_block));
+  return end_check(sets, std::move(begun));
+}
+
+// All is begun before anything is waited for: a GPU works through it in one go.
+Result<JudgedCalls::BegunCheck> JudgedCalls::begin_check(std::span<const std::uint32_t> sets,
+                                                         bool in_first_block) {
+  KW_TRY(MemoryLater memory, look_at_memory(sets));
+  BegunCheck begun(std::move(memory));
+  begun.in_first_block = in_first_block;
+  if (context_.options.mechanisms.check_timed || !context_.options.timing || in_first_block) {
+    KW_TRY(begun.compared, outputs_.compare_later(sets));
+  }
+  return begun;
+}
+
+Status JudgedCalls::end_check(std::span<const std::uint32_t> sets, BegunCheck begun) {
+  KW_TRY_STATUS(check_memory(sets, std::move(begun.memory)));
+  if (begun.compared) {
+    KW_TRY_STATUS(
+        outputs_.decide(sets, std::move(*begun.compared), begun.in_first_block, filled_cases_));
+  }
   KW_TRY_STATUS(outputs_.add_samples(sets));
-  const bool audits = context_.options.mechanisms.audit || is_untimed;
+  const bool audits = context_.options.mechanisms.audit || !context_.options.timing;
   if (!fault_.found() && audits && audited_set_ &&
       std::ranges::find(sets, *audited_set_) != sets.end())
     KW_TRY_STATUS(outputs_.audit(*audited_set_, audit_instance_));

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "base/later.h"
 #include "base/result.h"
 #include "gym/checker/fault.h"
 #include "gym/checker/judged_outputs.h"
@@ -36,6 +38,11 @@ class JudgedCalls {
   // Checks the results of the calls on these sets: memory, outputs, draws, and the audit if one of
   // them is due.
   Status check(std::span<const std::uint32_t> sets, bool in_first_block);
+  // The same in two steps. A GPU works on what the first one queues while other sets are filled,
+  // whose inputs it writes when it has looked at the results.
+  class BegunCheck;
+  Result<BegunCheck> begin_check(std::span<const std::uint32_t> sets, bool in_first_block);
+  Status end_check(std::span<const std::uint32_t> sets, BegunCheck begun);
 
   // One call of each side on the set, checked. The baseline is spared where the candidate failed.
   Status checked_call(std::uint32_t set, bool is_audited, std::optional<std::size_t> hard,
@@ -54,7 +61,14 @@ class JudgedCalls {
   Result<OracleAnswer> fill_ordinary(std::uint32_t set, std::uint64_t seed, bool is_known);
   Result<OracleAnswer> fill_hard(std::uint32_t set, std::size_t number);
   Result<OracleAnswer> repeat_probabilities(TensorMemory& set);
-  Status check_memory(std::span<const std::uint32_t> sets);
+  // What a look at the memory of some calls will tell: hashes of their inputs, and whether all
+  // canaries are there.
+  struct MemoryLater {
+    std::vector<Later<std::uint64_t>> hashes;
+    Later<bool> canaries;
+  };
+  Result<MemoryLater> look_at_memory(std::span<const std::uint32_t> sets);
+  Status check_memory(std::span<const std::uint32_t> sets, MemoryLater memory);
   bool exceeds_clock(const LaunchResult& launch) const;
   bool ran_while_frozen(const LaunchResult& launch);
 
@@ -68,8 +82,8 @@ class JudgedCalls {
   int watched_launches_ = 0;   // since then
   int restless_launches_ = 0;  // of these, before which it ran while it was frozen
   std::uint64_t hash_seed_;
-  std::uint64_t first_seed_;                 // seed of inputs; used only with fresh_inputs off
-  std::vector<std::uint64_t> input_hashes_;  // the key is the set
+  std::uint64_t first_seed_;  // seed of inputs; used only with fresh_inputs off
+  std::vector<std::optional<Later<std::uint64_t>>> input_hashes_;  // the key is the set
   std::vector<std::optional<FilledCase>> filled_cases_;  // the same; nullopt: ordinary inputs
   // The session's next instance: each is shown once to a candidate.
   std::size_t next_audit_instance_ = 0;
@@ -78,6 +92,14 @@ class JudgedCalls {
   AuditInstance* audit_instance_ = nullptr;
   bool has_new_probabilities_ = false;  // the call before; the next repeats them
   std::uint64_t probabilities_seed_ = 0;
+};
+
+class JudgedCalls::BegunCheck {
+  friend class JudgedCalls;
+  explicit BegunCheck(MemoryLater found) : memory(std::move(found)) {}
+  MemoryLater memory;
+  std::optional<Later<ComparedReports>> compared;  // nullopt: outputs are not compared
+  bool in_first_block = false;
 };
 
 }  // namespace kw::gym

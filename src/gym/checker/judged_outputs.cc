@@ -7,9 +7,12 @@
 
 #include "base/random.h"
 #include "gym/correctness/mismatch.h"
+#include "os/parallel.h"
 
 namespace kw::gym {
 namespace {
+
+constexpr std::int64_t kMaxAuditedBeside = std::int64_t{1} << 22U;  // elements
 
 constexpr double kFarBeyondBudget = 4096;
 constexpr std::uint64_t kFewOf = 8;
@@ -47,7 +50,7 @@ Status JudgedOutputs::record(std::size_t output, const CheckReport& report, std:
   const Selection* part = right.part(output);
   KW_TRY(OutputBytes ours, output_of(set, output, part));
   std::size_t unwritten = 0;
-  if (part == nullptr) {
+  if (part == nullptr && kept_ == nullptr) {
     KW_TRY(unwritten, candidate_.outputs().unwritten(set, output));
   }
   const std::span<const std::int64_t> shape = part != nullptr ? part->shape() : declared.shape;
@@ -60,15 +63,24 @@ Status JudgedOutputs::record(std::size_t output, const CheckReport& report, std:
   return {};
 }
 
-Status JudgedOutputs::compare(std::span<const std::uint32_t> sets, bool in_first_block,
-                              const FilledCases& hard) {
-  if (fault_.found()) return {};
+std::vector<ComparedCall> JudgedOutputs::calls_of(std::span<const std::uint32_t> sets) const {
   std::vector<ComparedCall> calls;
   for (std::uint32_t set : sets) {
     calls.push_back(
         {set, context_.sets[set].get(), &candidate_.outputs(), &context_.baseline.outputs()});
   }
-  KW_TRY(auto reports, context_.comparer.compare(context_.checker, calls));
+  return calls;
+}
+
+Result<Later<ComparedReports>> JudgedOutputs::compare_later(std::span<const std::uint32_t> sets) {
+  return context_.comparer.compare_later(context_.checker, calls_of(sets));
+}
+
+Status JudgedOutputs::decide(std::span<const std::uint32_t> sets, Later<ComparedReports> compared,
+                             bool in_first_block, const FilledCases& hard) {
+  if (fault_.found()) return {};
+  const std::vector<ComparedCall> calls = calls_of(sets);
+  KW_TRY(const ComparedReports reports, compared.get());
   for (std::size_t i = 0; i < sets.size(); ++i)
     KW_TRY_STATUS(compare_call(calls[i], reports[i], in_first_block, hard[sets[i]]));
   return {};
@@ -133,7 +145,56 @@ Result<bool> JudgedOutputs::second_passes(const OracleComparison& comparison, st
 Status JudgedOutputs::audit(std::uint32_t set, const AuditInstance* known) {
   if (known == nullptr) return ask_oracle(set, {});
   ++audits_;
+  if (may_audit_beside()) return begin_audit(set, *known);
   return judge_by(*known->comparison, known->instance, set);
+}
+
+// Larger outputs are quicker to compare on all cores than on some.
+bool JudgedOutputs::may_audit_beside() const {
+  std::int64_t elements = 0;
+  for (const task::Argument& output : context_.signature.outputs) elements += output.elements();
+  return context_.options.timing && candidate_.executor().has_device_clock() && !begun_ &&
+         elements <= kMaxAuditedBeside;
+}
+
+Status JudgedOutputs::begin_audit(std::uint32_t set, const AuditInstance& known) {
+  BegunAudit& audit = begun_.emplace();
+  audit.set = set;
+  audit.known = &known;
+  for (std::size_t j = 0; j < errors_.size(); ++j) {
+    const Selection* part = known.comparison->instance().part(j);
+    KW_TRY(std::vector<std::byte> ours, part != nullptr ? candidate_.outputs().part(set, j, *part)
+                                                        : candidate_.outputs().copy(set, j));
+    audit.outputs.push_back(std::move(ours));
+  }
+  audit.reports = std::async(std::launch::async, [&outputs = audit.outputs, &known] {
+    const os::LoopsBesideTiming loops;
+    std::vector<CheckReport> reports;
+    for (std::size_t j = 0; j < outputs.size(); ++j)
+      reports.push_back(known.comparison->check(j, outputs[j]));
+    return reports;
+  });
+  return {};
+}
+
+Status JudgedOutputs::end_audit() {
+  if (!begun_ || !begun_->reports.valid()) return {};
+  const AuditInstance& known = *begun_->known;
+  const std::uint32_t set = begun_->set;
+  const std::vector<CheckReport> reports = begun_->reports.get();
+  Status judged;
+  if (std::ranges::all_of(reports, &CheckReport::passed)) {
+    judged = record_all(reports, known.instance, set);
+  } else if (!fault_.found()) {
+    KW_TRY(OracleAnswer filled, context_.inputs.fill(*context_.sets[set], known.seed));
+    if (!filled.ok)
+      return fail(ErrorCode::kUnavailable, "the inputs cannot be made: {}", filled.text);
+    kept_ = &begun_->outputs;
+    judged = judge_by(*known.comparison, known.instance, set);
+    kept_ = nullptr;
+  }
+  begun_.reset();
+  return judged;
 }
 
 // The parts of large outputs in which wrong elements were seen, and parts at random of others. An
@@ -214,6 +275,10 @@ Result<std::vector<CheckReport>> JudgedOutputs::reports_by(const OracleCompariso
 Result<JudgedOutputs::OutputBytes> JudgedOutputs::output_of(std::uint32_t set, std::size_t j,
                                                             const Selection* part) const {
   OutputBytes out;
+  if (kept_ != nullptr) {
+    out.bytes = (*kept_)[j];
+    return out;
+  }
   if (part == nullptr) {
     KW_TRY(out.bytes, candidate_.outputs().output(set, j));
     return out;

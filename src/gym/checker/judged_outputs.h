@@ -3,13 +3,16 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/later.h"
 #include "base/result.h"
 #include "gym/checker/benchmark_rules.h"
 #include "gym/checker/fault.h"
@@ -31,13 +34,27 @@ class JudgedOutputs {
  public:
   JudgedOutputs(JudgingContext& context, Side& candidate, FirstFault& fault);
 
-  // Compares one call a set with the baseline's. in_first_block: the calls that the benchmarks' own
+  // Begins to compare one call a set with the baseline's.
+  Result<Later<ComparedReports>> compare_later(std::span<const std::uint32_t> sets);
+  // Judges the same calls by what that gives. in_first_block: the calls that the benchmarks' own
   // rules look at. hard: of all sets. Where the reference cannot be judged by on hard inputs,
   // nothing is decided.
-  Status compare(std::span<const std::uint32_t> sets, bool in_first_block, const FilledCases& hard);
+  Status decide(std::span<const std::uint32_t> sets, Later<ComparedReports> compared,
+                bool in_first_block, const FilledCases& hard);
+  // Both at once.
+  Status compare(std::span<const std::uint32_t> sets, bool in_first_block,
+                 const FilledCases& hard) {
+    if (fault_.found()) return {};
+    KW_TRY(Later<ComparedReports> compared, compare_later(sets));
+    return decide(sets, std::move(compared), in_first_block, hard);
+  }
   // Compares one call with float64: by a known instance that the set's inputs are, or (nullptr) by
-  // running the reference on them.
+  // running the reference on them. Beside a GPU that is timed, a thread may do the first while
+  // further calls are made; end_audit() has its answer.
   Status audit(std::uint32_t set, const AuditInstance* known);
+  // Waits for what audit() has left to a thread. To be called before the next audit's inputs are
+  // drawn, while no set's inputs are needed, and at the end.
+  Status end_audit();
   // Collects the draws of sampled outputs; judge_samples() judges them together at the end.
   Status add_samples(std::span<const std::uint32_t> sets);
   void judge_samples();
@@ -55,6 +72,7 @@ class JudgedOutputs {
     std::unique_ptr<KnownOutputs> again;
   };
 
+  std::vector<ComparedCall> calls_of(std::span<const std::uint32_t> sets) const;
   Status compare_call(const ComparedCall& call, const std::vector<CheckReport>& reports,
                       bool in_first_block, const std::optional<FilledCase>& hard);
   // A candidate's output, or a part of it by itself.
@@ -65,6 +83,17 @@ class JudgedOutputs {
     std::span<const std::byte> bytes;
     std::vector<std::byte> own;
   };
+  // What a thread compares beside the next calls. A failure is looked at again as any other: on the
+  // same inputs, which their seed gives once more, and on the kept outputs.
+  struct BegunAudit {
+    std::uint32_t set = 0;
+    const AuditInstance* known = nullptr;
+    std::vector<std::vector<std::byte>> outputs;
+    std::future<std::vector<CheckReport>>
+        reports;  // joins the thread: declared behind what it reads
+  };
+  bool may_audit_beside() const;
+  Status begin_audit(std::uint32_t set, const AuditInstance& known);
   Result<OutputBytes> output_of(std::uint32_t set, std::size_t j, const Selection* part) const;
   Selections doubtful_parts(std::span<const CheckReport> reports);
   Status ask_oracle(std::uint32_t set, Selections selected);
@@ -89,6 +118,9 @@ class JudgedOutputs {
   std::map<std::size_t, SamplingTest> sampled_;  // by output
   std::int64_t audits_ = 0;
   std::vector<std::int64_t> hard_calls_;
+  const std::vector<std::vector<std::byte>>* kept_ =
+      nullptr;  // judged instead of what is there now
+  std::optional<BegunAudit> begun_;
 };
 
 }  // namespace kw::gym

@@ -133,6 +133,26 @@ TEST_F(JudgedOutputsTest, AKnownInstanceIsJudgedByWithoutARun) {
   EXPECT_EQ(workload_.oracle.runs().size(), runs);
 }
 
+// A GPU does not wait for the comparison: by the time of its answer the set holds something else.
+TEST_F(JudgedOutputsTest, BesideAGpuAnAuditJudgesWhatTheCallLeft) {
+  for (const float error : {0.0F, 0.25F}) {
+    const Spoil wrong = [error](const ScriptedCall& call) { call.y()[9] += error; };
+    FakeWorkload workload;
+    workload.learn_from_oracle();
+    workload.start_baseline(spoilt(wrong));
+    ExecutorScript script = spoilt(wrong);
+    script.device_clock = true;
+    FakeJudgement judged(workload, script);
+    ASSERT_TRUE(judged.checked_call(0, true, false));
+    EXPECT_EQ(judged.calls.outputs().audits(), 1);
+    EXPECT_FALSE(judged.fault.found()) << judged.message();
+    judged.call(0);
+    ASSERT_TRUE(judged.calls.outputs().end_audit());
+    EXPECT_EQ(judged.outcome(), error > 0 ? Outcome::kWrongValue : Outcome::kPassed);
+    ASSERT_TRUE(judged.calls.outputs().end_audit());
+  }
+}
+
 // Beyond the budget of one perturbed run, an element may be within those of several.
 TEST_F(JudgedOutputsTest, AnErrorNearItsBudgetIsJudgedOnceMoreAndAFarOneIsNot) {
   const auto near = compared([](const ScriptedCall& call) { call.y()[5] += 1e-4F; });

@@ -36,6 +36,7 @@ LaunchReport report_of(const KernelLaunches& launches) {
 Judgement::Judgement(JudgingContext& context, std::unique_ptr<Side> candidate)
     : context_(context),
       candidate_(std::move(candidate)),
+      gpu_busy_before_(gpu_busy()),
       calls_(context, *candidate_, fault_),
       blocks_(context, *candidate_, calls_, fault_) {}
 
@@ -46,6 +47,10 @@ Result<WorkloadReport> Judgement::run() {
   if (!fault_.found()) KW_TRY_STATUS(context_.options.timing ? measure() : checked_calls());
   calls_.outputs().judge_samples();
   return report();
+}
+
+std::chrono::nanoseconds Judgement::gpu_busy() const {
+  return context_.gpu_busy != nullptr ? context_.gpu_busy->total() : std::chrono::nanoseconds(0);
 }
 
 Status Judgement::first_call() {
@@ -173,7 +178,8 @@ WorkloadReport Judgement::report() const {
                  .fill_ms = calls_.fill_ms(),
                  .check_ms = measured.check_ms + check_ms_,
                  .time_ms = measured.time_ms,
-                 .lease_ms = measured.lease_ms};
+                 .lease_ms = measured.lease_ms,
+                 .gpu_busy_ms = to_ms(gpu_busy() - gpu_busy_before_)};
   report.gpu = gpu_facts();
   calls_.outputs().benchmark_rules().add_to(report, fault_.get());
   if (auto launches = candidate_->executor().kernel_launches())

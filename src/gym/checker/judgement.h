@@ -36,10 +36,12 @@ class Judgement {
   Status profile();  // the calls of a plan, step by step
   std::optional<task::GpuFacts> gpu_facts() const;
   std::vector<HardSchedule::Call> planned_calls();
+  std::chrono::nanoseconds gpu_busy() const;  // since the checker's start
   WorkloadReport report() const;
 
   JudgingContext& context_;
   std::unique_ptr<Side> candidate_;
+  std::chrono::nanoseconds gpu_busy_before_;
   FirstFault fault_;
   JudgedCalls calls_;
   TimedBlocks blocks_;

@@ -458,6 +458,41 @@ ExecutorScript on_gpu() {
   return script;
 }
 
+BusyTime::Clock::time_point busy_now;
+
+TEST(Judgement, TellsHowLongTheGpuWasBusyMeanwhile) {
+  busy_now = {};
+  BusyTime busy([] { return busy_now; });
+  busy.begin();
+  busy_now += std::chrono::milliseconds(5);
+  FakeWorkload workload;
+  workload.gpu_busy = &busy;
+  workload.learn_from_oracle();
+  workload.start_baseline(on_gpu());
+  ExecutorScript script = on_gpu();
+  int launches = 0;
+  script.kernel = [&launches, right = script.kernel](const ScriptedCall& call) {
+    right(call);
+    busy_now += std::chrono::milliseconds(1);
+    launches += 1;
+  };
+  const Json report = judge(workload, script).value();
+  EXPECT_GT(launches, 0);
+  EXPECT_EQ(report["cost"]["gpu_busy_ms"], launches);
+}
+
+TEST(Judgement, AnAuditBesideAGpuConvictsAtTheEnd) {
+  FakeWorkload workload;
+  workload.learn_from_oracle();
+  ExecutorScript wrong = on_gpu();
+  wrong.kernel = [right = wrong.kernel](const ScriptedCall& call) {
+    right(call);
+    call.y()[3] += 0.25F;
+  };
+  workload.start_baseline(wrong);
+  EXPECT_EQ(outcome_of(judge(workload, wrong)), "wrong_value");
+}
+
 TEST(Judgement, APlanIsProfiledAndItsMemoryTold) {
   FakeWorkload workload;
   workload.roofline = task::GpuRoofline{2048, 0, 4e12, 0, ""};

@@ -20,6 +20,7 @@
 #include "gym/checker/tensor_memory.h"
 #include "gym/checker/timing_lease.h"
 #include "gym/checker/turn.h"
+#include "gym/measure/busy_time.h"
 #include "gym/messages/checker_messages.h"
 #include "task/gpu_facts.h"
 #include "task/signature.h"
@@ -48,6 +49,7 @@ struct JudgingContext {
   MachineState& machine;
   // The GPU allows this for the workload; nullopt: it is not known, or there is no GPU.
   std::optional<task::GpuRoofline> roofline = std::nullopt;
+  const BusyTime* gpu_busy = nullptr;  // backend.h
 };
 
 }  // namespace kw::gym

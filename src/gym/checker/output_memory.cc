@@ -30,6 +30,7 @@ Status OutputMemory::ensure_arena(TensorAllocator& allocator, const task::Signat
 
 Status OutputMemory::clear() {
   for (const auto& destination : destinations) KW_TRY_STATUS(destination->clear());
+  if (!destinations.empty()) KW_TRY_STATUS(destinations.front()->settle());
   return arena != nullptr ? arena->clear() : Status();
 }
 

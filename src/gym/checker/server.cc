@@ -13,6 +13,10 @@
 namespace kw::gym {
 namespace {
 
+// Executors on a GPU wait awake for so long: while other sandboxes begin, freezing and thawing two
+// processes takes 20 ms.
+constexpr auto kAwake = std::chrono::milliseconds(200);
+
 Result<CheckerAnswer> handle(os::Message& message, std::unique_ptr<Session>& session,
                              const Result<Backend*>& backend, int control) {
   if (!backend) return tl::unexpected(backend.error());
@@ -42,12 +46,22 @@ Result<CheckerAnswer> handle(os::Message& message, std::unique_ptr<Session>& ses
   return CheckerAnswer(std::move(report));
 }
 
+// The next request. Where none comes for a while the session's executors rest.
+Result<os::Message> next_request(int control, Session* session) {
+  if (session != nullptr && session->is_awake()) {
+    auto soon = os::receive_message(control, kAwake);
+    if (soon || soon.error().code() != ErrorCode::kDeadlineExceeded) return soon;
+    session->rest();
+  }
+  return os::receive_message(control, std::chrono::milliseconds(-1));
+}
+
 }  // namespace
 
 Status serve_checker(int control, const Result<Backend*>& backend) {
   std::unique_ptr<Session> session;
   while (true) {
-    auto message = os::receive_message(control, std::chrono::milliseconds(-1));
+    auto message = next_request(control, session.get());
     if (!message && message.error().code() == ErrorCode::kUnavailable) return {};
     if (!message) return tl::unexpected(std::move(message).error());
     auto handled = handle(*message, session, backend, control);

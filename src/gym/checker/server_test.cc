@@ -2,8 +2,10 @@
 // wait in the socket before the loop begins, and it ends where they end.
 #include "gym/checker/server.h"
 
+#include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -122,6 +124,35 @@ TEST_F(ServerTest, ARequestThatFailsIsAnsweredAndTheNextOneIsServed) {
   EXPECT_EQ(failure(all[2]), "");
   EXPECT_EQ(failure(all[3]), "judge before baseline");
   EXPECT_EQ(std::get<BaselineStarted>(all[4]).failure, "");
+}
+
+TEST_F(ServerTest, ExecutorsOnAGpuRestWhenNoRequestHasComeForAWhile) {
+  std::promise<void> rests;
+  int rested = 0;  // by the server's thread
+  backend_.baseline.device_clock = backend_.candidate.device_clock = true;
+  backend_.baseline.on_rest = backend_.candidate.on_rest = [&] {
+    if (++rested == 2) rests.set_value();
+  };
+  ask_to_open();
+  ask_for_baseline();
+  ask_to_judge();
+  std::thread server([&] { EXPECT_TRUE(serve_checker(pair_.second.get(), &backend_)); });
+  EXPECT_EQ(rests.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  ::shutdown(pair_.first.get(), SHUT_WR);
+  server.join();
+  EXPECT_EQ(rested, 2);
+}
+
+// The requests of this test come one right after the other.
+TEST_F(ServerTest, ExecutorsOnAGpuAreAwakeWhileRequestsCome) {
+  int rested = 0;
+  backend_.baseline.device_clock = backend_.candidate.device_clock = true;
+  backend_.baseline.on_rest = backend_.candidate.on_rest = [&] { ++rested; };
+  ask_to_open();
+  ask_for_baseline();
+  ask_to_judge();
+  ASSERT_EQ(answers().size(), 3U);
+  EXPECT_EQ(rested, 0);
 }
 
 TEST_F(ServerTest, WithoutABackendEveryRequestIsToldWhy) {

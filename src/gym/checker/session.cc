@@ -274,7 +274,7 @@ Result<BaselineStarted> Session::start_baseline(const BaselineRequest& request, 
     KW_TRY(fault, warm_up(kBaselineWarmUps));
   }
   if (fault) return BaselineStarted{.failure = fault->message};
-  if (baseline_->executor().has_device_clock()) KW_TRY_STATUS(baseline_->rest());
+  is_awake_ = baseline_->executor().has_device_clock();
   return BaselineStarted{.reference_ns = reference_time_.count()};
 }
 
@@ -326,15 +326,20 @@ JudgingContext Session::context_of(const MeasuringGoal& goal, TimingLease& lease
           lease,
           backend_.clock(),
           backend_.machine(),
-          roofline_};
+          roofline_,
+          backend_.gpu_busy()};
 }
 
-Status Session::keep_resident(std::unique_ptr<Side> side, task::Outcome outcome) {
-  KW_TRY_STATUS(baseline_->rest());
-  if (!leaves_context_usable(outcome)) return {};
-  KW_TRY_STATUS(side->rest());
-  resident_ = std::move(side);
-  return {};
+void Session::keep_resident(std::unique_ptr<Side> side, task::Outcome outcome) {
+  is_awake_ = true;
+  if (leaves_context_usable(outcome)) resident_ = std::move(side);
+}
+
+// A process that cannot be frozen has ended, which its next launch tells.
+void Session::rest() {
+  is_awake_ = false;
+  for (Side* side : {baseline_.get(), resident_.get()})
+    if (side != nullptr) (void)side->rest();
 }
 
 Result<Tried> Session::try_out(const TrialRequest& request, ReceivedFds& fds, TimingLease& lease) {
@@ -345,7 +350,7 @@ Result<Tried> Session::try_out(const TrialRequest& request, ReceivedFds& fds, Ti
   JudgingContext context = context_of({}, lease);
   Trial trial(context, std::move(candidate));
   KW_TRY(const Tried tried, trial.run());
-  KW_TRY_STATUS(keep_resident(trial.take_side(), tried.outcome));
+  keep_resident(trial.take_side(), tried.outcome);
   return tried;
 }
 
@@ -372,8 +377,7 @@ Result<WorkloadReport> Session::judge(const JudgeRequest& request, ReceivedFds& 
                              join(written, ", "))});
   hard_.save_memory();
   auto side = judgement.take_side();
-  if (side->executor().has_device_clock())
-    KW_TRY_STATUS(keep_resident(std::move(side), report.outcome));
+  if (side->executor().has_device_clock()) keep_resident(std::move(side), report.outcome);
   return report;
 }
 

@@ -48,6 +48,10 @@ class Session {
   Result<WorkloadReport> judge(const JudgeRequest& request, ReceivedFds& fds, TimingLease& lease);
   // Times a few calls of a candidate on a GPU, and checks one.
   Result<Tried> try_out(const TrialRequest& request, ReceivedFds& fds, TimingLease& lease);
+  // After a judgement on a GPU the executors wait for the next one awake. rest() lets their cores
+  // be until then: for whoever sees that none comes.
+  bool is_awake() const { return is_awake_; }
+  void rest();
 
  private:
   explicit Session(Backend& backend) : backend_(backend) {}
@@ -70,7 +74,7 @@ class Session {
   Result<std::unique_ptr<Side>> candidate_of(const CandidateStart& request, ReceivedFds& fds);
   JudgingContext context_of(const MeasuringGoal& goal, TimingLease& lease);
   // After a candidate on a GPU: another one may run in its executor, if this one left it usable.
-  Status keep_resident(std::unique_ptr<Side> side, task::Outcome outcome);
+  void keep_resident(std::unique_ptr<Side> side, task::Outcome outcome);
 
   Backend& backend_;
   SessionSeeds seeds_;
@@ -94,6 +98,7 @@ class Session {
   std::unique_ptr<PairedMemory> memory_;
   std::unique_ptr<KernelBenchTrials> kernelbench_trials_;  // made when first needed
   std::unique_ptr<Side> baseline_;
+  bool is_awake_ = false;                       // baseline and resident executor are not frozen
   std::unique_ptr<Side> resident_;              // the last candidate's, where another may run in it
   std::chrono::nanoseconds reference_time_{0};  // one call of the baseline, by its warm-up
 };

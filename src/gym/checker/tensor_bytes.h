@@ -25,6 +25,11 @@ void for_bands(const Layout& layout, Function band) {
 using ReadBytes =
     std::function<Result<std::span<const std::byte>>(std::size_t offset, std::size_t bytes)>;
 
+// Calls block(start, bytes) for the blocks that a hash looks at: all tensors, or secret blocks of
+// about sample_bytes. They begin at multiples of 8 bytes from their tensor's start.
+Status for_hashed_blocks(const Layout& layout, std::uint64_t secret_seed, std::size_t sample_bytes,
+                         const std::function<Status(std::size_t, std::size_t)>& block);
+
 // TensorMemory::hash() over what read gives: all tensors, or secret blocks of about sample_bytes.
 // The result depends on the tensors' values, and not on their places. Errors are those of read.
 Result<std::uint64_t> hash_tensors(const Layout& layout, std::uint64_t secret_seed,

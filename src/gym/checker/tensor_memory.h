@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/later.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "gym/checker/layout.h"
@@ -68,13 +69,25 @@ class TensorMemory {
   virtual Result<std::span<const std::byte>> view(std::size_t i) const = 0;
   // A secret-seeded hash of all tensors, or of about sample_bytes of them in secret blocks.
   virtual Result<std::uint64_t> hash(std::uint64_t secret_seed, std::size_t sample_bytes) const = 0;
+  // The same of the memory as it is now, which the GPU may still compute until somebody asks.
+  // The memory outlives it.
+  virtual Result<Later<std::uint64_t>> hash_later(std::uint64_t secret_seed,
+                                                  std::size_t sample_bytes) const {
+    KW_TRY(const std::uint64_t now, hash(secret_seed, sample_bytes));
+    return Later<std::uint64_t>(now);
+  }
 
   // Fills tensor i with values that no kernel may leave behind (inputs/poison.h).
   virtual Status poison(std::size_t i, tensor::DType dtype, std::uint64_t seed) = 0;
   // Fills the bands around all tensors with secret bytes, and tells whether they still hold them.
   virtual Status write_canaries(std::uint64_t secret_seed) = 0;
   virtual Result<bool> canaries_intact(std::uint64_t secret_seed) const = 0;
-  // Zeros the whole memory, so that nothing passes from one executor to the next.
+  virtual Result<Later<bool>> canaries_intact_later(std::uint64_t secret_seed) const {
+    KW_TRY(const bool now, canaries_intact(secret_seed));
+    return Later<bool>(now);
+  }
+  // Zeros the whole memory, so that nothing passes from one executor to the next. It is done after
+  // settle().
   virtual Status clear() = 0;
   // Before another process reads what was written: waits until it is there, in all memory of the
   // same allocator.
@@ -87,6 +100,11 @@ class TensorMemory {
   // The last snapshot of tensor i on the host: contiguous, valid until the next one or, where it
   // was still, until the next launch.
   virtual Result<std::span<const std::byte>> snapshot(std::size_t i) const = 0;
+  // The same in memory of the caller's.
+  virtual Result<std::vector<std::byte>> snapshot_copy(std::size_t i) const {
+    KW_TRY(auto all, snapshot(i));
+    return std::vector<std::byte>(all.begin(), all.end());
+  }
   // A part of the last snapshot of tensor i.
   virtual Result<std::vector<std::byte>> snapshot_part(std::size_t i, const Selection& part,
                                                        std::size_t element_bytes) const {

@@ -151,12 +151,16 @@ Status TimedBlocks::run() {
   for (bool is_late = false; !fault_.found(); ++measured_.blocks) {
     Halves halves = next_halves();
     choose_audit(halves, is_late);
+    if (std::ranges::any_of(halves, [](const Half& half) { return half.audited.has_value(); }))
+      KW_TRY_STATUS(calls_.outputs().end_audit());
+    if (fault_.found()) break;
     KW_TRY(auto samples, timed_block(halves));
     if (fault_.found()) break;
     is_late = context_.clock.now() - lease_wait_ > deadline;
     for (const Sample& sample : samples) add_sample(sample);
     if (is_over(is_late)) break;
   }
+  KW_TRY_STATUS(calls_.outputs().end_audit());
   held_.reset();
   measured_.samples.end();
   return {};
@@ -196,60 +200,88 @@ Result<std::vector<TimedBlocks::Sample>> TimedBlocks::timed_block(const Halves& 
 }
 
 // A B B A or B A A B: each side is the first as often as the second. Each launch is checked before
-// anything else runs.
+// anything else runs. A launch's inputs appear when the launch before it has been looked at, so no
+// launch can compute a later one along with it.
 Result<std::vector<TimedBlocks::Sample>> TimedBlocks::block(const Halves& halves) {
   std::vector<Sample> samples(halves.size());
-  std::array<Side*, 2> order = {&context_.baseline, &candidate_};
-  if ((context_.seeds.next() & 1U) != 0) std::swap(order[0], order[1]);
+  const std::vector<Launches> all = launches_of(halves, samples);
   KW_TRY_STATUS(keep_lease());
-  for (std::size_t half = 0; half < halves.size() && !fault_.found(); ++half) {
-    KW_TRY_STATUS(half_block(order, halves[half], samples[half]));
-    std::swap(order[0], order[1]);
+  KW_TRY_STATUS(fill(all.front()));
+  for (std::size_t i = 0; i < all.size() && !fault_.found(); ++i) {
+    KW_TRY_STATUS(pair_of_launches(all[i].order, all[i].sets, all[i].sample->clocked));
+    if (!fault_.found()) KW_TRY_STATUS(check(all[i], i + 1 < all.size() ? &all[i + 1] : nullptr));
   }
   if (!context_.baseline.executor().has_device_clock()) held_.reset();
+  for (std::size_t half = 0; half < halves.size(); ++half) {
+    for (PairedTimes* times : {&samples[half].clocked.wall, &samples[half].clocked.processor}) {
+      times->candidate_ns /= static_cast<double>(halves[half].sets.size());
+      times->reference_ns /= static_cast<double>(halves[half].sets.size());
+    }
+  }
   return samples;
 }
 
-// A launch's inputs appear right before it, when the launch before it has been checked. So no
-// launch can compute a later one along with it.
-Status TimedBlocks::half_block(const std::array<Side*, 2>& order, const Half& half,
-                               Sample& sample) {
-  const Group& sets = half.sets;
-  sample.is_hard = half.is_hard();
+std::vector<TimedBlocks::Launches> TimedBlocks::launches_of(const Halves& halves,
+                                                            std::vector<Sample>& samples) {
+  std::array<Side*, 2> order = {&context_.baseline, &candidate_};
+  if ((context_.seeds.next() & 1U) != 0) std::swap(order[0], order[1]);
   const std::size_t calls = context_.calls_per_launch;
-  for (std::size_t first = 0; first < sets.size(); first += calls) {
-    const Group launched(
-        sets.begin() + static_cast<std::ptrdiff_t>(first),
-        sets.begin() + static_cast<std::ptrdiff_t>(std::min(first + calls, sets.size())));
-    for (std::size_t i = 0; i < launched.size(); ++i)
-      KW_TRY_STATUS(calls_.fill(launched[i], half.audited == launched[i], half.hard[first + i]));
-    KW_TRY_STATUS(pair_of_launches(order, launched, sample));
-    if (fault_.found()) return {};
-    KW_TRY_STATUS(context_.options.mechanisms.snapshot
-                      ? calls_.check(launched, measured_.blocks == 0)
-                      : check_late(launched));
-    if (fault_.found()) return {};
+  std::vector<Launches> out;
+  for (std::size_t half = 0; half < halves.size(); ++half) {
+    const Group& sets = halves[half].sets;
+    samples[half].is_hard = halves[half].is_hard();
+    for (std::size_t first = 0; first < sets.size(); first += calls) {
+      const auto begin = sets.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto end =
+          sets.begin() + static_cast<std::ptrdiff_t>(std::min(first + calls, sets.size()));
+      out.push_back({order, &halves[half], first, Group(begin, end), &samples[half]});
+    }
+    std::swap(order[0], order[1]);
   }
-  for (PairedTimes* times : {&sample.clocked.wall, &sample.clocked.processor}) {
-    times->candidate_ns /= static_cast<double>(sets.size());
-    times->reference_ns /= static_cast<double>(sets.size());
+  return out;
+}
+
+Status TimedBlocks::fill(const Launches& launches) {
+  for (std::size_t i = 0; i < launches.sets.size(); ++i) {
+    const std::uint32_t set = launches.sets[i];
+    KW_TRY_STATUS(
+        calls_.fill(set, launches.half->audited == set, launches.half->hard[launches.first + i]));
   }
   return {};
 }
 
+// Fills the sets of the next launches as well, all of which are others. A GPU has these inputs
+// queued behind the check; they are of no use where that fails.
+Status TimedBlocks::check(const Launches& launches, const Launches* next) {
+  const bool in_first_block = measured_.blocks == 0;
+  if (context_.options.mechanisms.snapshot && context_.baseline.executor().has_device_clock()) {
+    KW_TRY(auto begun, calls_.begin_check(launches.sets, in_first_block));
+    if (next != nullptr) KW_TRY_STATUS(fill(*next));
+    return calls_.end_check(launches.sets, std::move(begun));
+  }
+  KW_TRY_STATUS(context_.options.mechanisms.snapshot ? calls_.check(launches.sets, in_first_block)
+                                                     : check_late(launches.sets));
+  return next != nullptr && !fault_.found() ? fill(*next) : Status();
+}
+
 Status TimedBlocks::pair_of_launches(const std::array<Side*, 2>& order, const Group& sets,
-                                     Sample& sample) {
+                                     ClockedSample& sample) {
   const auto begun = context_.clock.now();
-  const std::chrono::nanoseconds stolen_before = context_.machine.stolen_time();
+  // A GPU's events do not count what happens to the host's cores.
+  const bool on_gpu = context_.baseline.executor().has_device_clock();
+  const auto stolen_time = [&] {
+    return on_gpu ? std::chrono::nanoseconds(0) : context_.machine.stolen_time();
+  };
+  const std::chrono::nanoseconds stolen_before = stolen_time();
   for (Side* side : order) {
     KW_TRY(LaunchResult done, calls_.launch(*side, sets));
     if (fault_.found()) return {};
-    add_launch(*side, done, sample.clocked);
+    add_launch(*side, done, sample);
     if (context_.options.mechanisms.snapshot) KW_TRY_STATUS(calls_.take_snapshot(*side, sets));
   }
-  const std::chrono::nanoseconds stolen = context_.machine.stolen_time() - stolen_before;
-  sample.clocked.candidate.stolen += stolen;
-  sample.clocked.reference.stolen += stolen;
+  const std::chrono::nanoseconds stolen = stolen_time() - stolen_before;
+  sample.candidate.stolen += stolen;
+  sample.reference.stolen += stolen;
   measured_.time_ms += to_ms(context_.clock.now() - begun);
   return {};
 }

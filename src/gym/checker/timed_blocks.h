@@ -60,9 +60,20 @@ class TimedBlocks {
   Halves next_halves();
   void choose_audit(Halves& halves, bool is_late);
   Result<std::vector<Sample>> timed_block(const Halves& halves);
+  // One pair of launches: some calls of a half, or all of them.
+  struct Launches {
+    std::array<Side*, 2> order;
+    const Half* half = nullptr;
+    std::size_t first = 0;  // call of the half
+    Group sets;
+    Sample* sample = nullptr;  // of the half
+  };
   Result<std::vector<Sample>> block(const Halves& halves);
-  Status half_block(const std::array<Side*, 2>& order, const Half& half, Sample& sample);
-  Status pair_of_launches(const std::array<Side*, 2>& order, const Group& sets, Sample& sample);
+  std::vector<Launches> launches_of(const Halves& halves, std::vector<Sample>& samples);
+  Status fill(const Launches& launches);
+  Status check(const Launches& launches, const Launches* next);
+  Status pair_of_launches(const std::array<Side*, 2>& order, const Group& sets,
+                          ClockedSample& sample);
   Status check_late(const Group& sets);
   std::chrono::nanoseconds witnessed(const Side& side, const LaunchResult& done,
                                      std::chrono::nanoseconds time) const;

@@ -2,6 +2,7 @@
 #include "gym/checker/timed_blocks.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <set>
@@ -39,17 +40,23 @@ TEST(AuditSchedule, OneOfFiveThenOneOfFifteenThenOneOfSixty) {
 struct Launch {
   bool is_candidate;
   const HostTensors* set;
-  float x;  // the first input
+  float x;                   // the first input
+  std::vector<float> all_x;  // those of all sets
 };
 
 std::vector<Launch> launches_of(FakeWorkload& workload, bool device_clock = false) {
   auto seen = std::make_shared<std::vector<Launch>>();
-  auto recording = [seen, device_clock](bool is_candidate) {
+  auto recording = [seen, device_clock, &workload](bool is_candidate) {
     ExecutorScript script;
     script.device_clock = device_clock;
-    script.kernel = [seen, is_candidate](const ScriptedCall& call) {
+    script.kernel = [seen, is_candidate, &workload](const ScriptedCall& call) {
       testing::compute_workload(call);
-      seen->push_back({is_candidate, &call.inputs, call.x()[0]});
+      Launch launch{is_candidate, &call.inputs, call.x()[0], {}};
+      for (const auto& set : workload.sets) {
+        launch.all_x.emplace_back();
+        std::memcpy(&launch.all_x.back(), set->view(0).value().data(), sizeof(float));
+      }
+      seen->push_back(std::move(launch));
     };
     script.on_launch = [is_candidate, device_clock](int launch, LaunchResult& result) {
       if (!is_candidate) return;
@@ -110,6 +117,21 @@ TEST(TimedBlocks, AbbaOnFreshInputsInOtherSetsEveryTime) {
   }
   EXPECT_EQ(firsts.size(), 2U);  // either side may be the first
   EXPECT_EQ(values.size(), launches.size() / 2);
+}
+
+// No launch can compute a later one along with it.
+TEST(TimedBlocks, InputsAppearAfterTheLaunchesBeforeTheirs) {
+  for (const bool device_clock : {false, true}) {
+    FakeWorkload workload;
+    workload.goal.max_seconds = 0.2;
+    workload.reference_time = std::chrono::microseconds(300);  // several launches a half
+    const std::vector<Launch> launches = launches_of(workload, device_clock);
+    ASSERT_GE(launches.size(), 100U);
+    for (std::size_t i = 2; i < launches.size(); ++i) {
+      for (std::size_t before = i - i % 2 - 2; before < i - i % 2; ++before)
+        EXPECT_EQ(std::ranges::count(launches[before].all_x, launches[i].x), 0) << i;
+    }
+  }
 }
 
 TEST(TimedBlocks, ShortCallsAreLaunchedSeveralTimesAHalf) {

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "cuda/context.h"
 #include "gym/cuda/kernel_runner.h"
+#include "gym/measure/busy_time.h"
 
 namespace kw::gym {
 
@@ -29,8 +30,9 @@ class DeviceBytes {
   // From another allocation of the same source.
   virtual Status copy(std::size_t offset, const DeviceBytes& from, std::size_t from_offset,
                       std::size_t bytes) = 0;
-  // Waits for it.
+  // May be queued. All of it, the rest of its last granule too; or a part.
   virtual Status zero() = 0;
+  virtual Status zero(std::size_t offset, std::size_t bytes) = 0;
   // Waits for all that is queued, so that other processes see it.
   virtual Status settle() const = 0;
 };
@@ -46,7 +48,9 @@ class DeviceSource {
 };
 
 // The memory of a GPU, shared through descriptors (cuda/shared_memory.h). kUnsupported without a
-// GPU. device: the number of the GPU. kernels: what compile_kernels() gave; empty: none.
-Result<std::unique_ptr<DeviceSource>> cuda_source(int device, const std::string& kernels);
+// GPU. device: the number of the GPU. kernels: what compile_kernels() gave; empty: none. busy:
+// borrowed; counts from what is queued first until it is waited for; null: nobody counts.
+Result<std::unique_ptr<DeviceSource>> cuda_source(int device, const std::string& kernels,
+                                                  BusyTime* busy = nullptr);
 
 }  // namespace kw::gym

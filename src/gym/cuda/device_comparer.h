@@ -5,9 +5,11 @@
 #include <span>
 #include <vector>
 
+#include "base/later.h"
 #include "base/result.h"
 #include "gym/checker/call_comparer.h"
 #include "gym/cuda/device_bytes.h"
+#include "gym/cuda/device_reports.h"
 
 namespace kw::gym {
 
@@ -23,22 +25,24 @@ struct DevicePair {
 // precision: here all arithmetic is float64. One thread.
 class DeviceComparison {
  public:
-  // source: borrowed; has kernels.
-  explicit DeviceComparison(DeviceSource& source) : source_(&source) {}
+  // Both borrowed; the source has kernels.
+  DeviceComparison(DeviceSource& source, DeviceReports& reports)
+      : source_(&source), reports_(&reports) {}
 
   // Whether compare() can do it; by_rules() needs a floating dtype of at most 32 bits too.
   static bool is_possible(tensor::DType dtype);
   static bool has_rules(tensor::DType dtype);
-  // check_exact() or check_against_baseline().
-  Result<CheckReport> compare(const DevicePair& pair, const BaselineRule& rule);
+  // check_exact() or check_against_baseline(), of the tensors as they are now.
+  Result<Later<CheckReport>> compare(const DevicePair& pair, const BaselineRule& rule);
   Result<RulesResult> by_rules(const DevicePair& pair);
 
  private:
-  // Device memory of at least so many bytes, and a report at its start that is all zero.
+  // Device memory of at least so many bytes.
   Result<std::uint64_t> scratch(std::size_t bytes);
-  Status compare_rows(const DevicePair& pair, const BaselineRule& rule);
+  Status compare_rows(const DevicePair& pair, const BaselineRule& rule, std::uint64_t report);
 
   DeviceSource* source_;
+  DeviceReports* reports_;
   std::unique_ptr<DeviceBytes> scratch_;
 };
 
@@ -46,17 +50,19 @@ class DeviceComparison {
 // compared by HostCallComparer. So are all where there are no kernels.
 class DeviceCallComparer final : public CallComparer {
  public:
-  // source: borrowed.
-  explicit DeviceCallComparer(DeviceSource& source)
-      : has_kernels_(source.kernels() != nullptr), comparison_(source) {}
-  Result<std::vector<std::vector<CheckReport>>> compare(
-      const OutputChecker& checker, std::span<const ComparedCall> calls) override;
+  // Both borrowed.
+  DeviceCallComparer(DeviceSource& source, DeviceReports& reports)
+      : has_kernels_(source.kernels() != nullptr), comparison_(source, reports) {}
+  Result<ComparedReports> compare(const OutputChecker& checker,
+                                  std::span<const ComparedCall> calls) override;
+  Result<Later<ComparedReports>> compare_later(const OutputChecker& checker,
+                                               std::span<const ComparedCall> calls) override;
   Result<RulesResult> compare_by_rules(const task::Argument& declared, std::size_t j,
                                        const ComparedCall& call) override;
 
  private:
-  Result<std::vector<CheckReport>> compare_call(const OutputChecker& checker,
-                                                const ComparedCall& call);
+  using CallReports = std::vector<Later<CheckReport>>;  // by output
+  Result<CallReports> compare_call(const OutputChecker& checker, const ComparedCall& call);
 
   bool has_kernels_;
   DeviceComparison comparison_;

@@ -1,7 +1,9 @@
 #include "gym/cuda/device_memory.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "base/random.h"
 #include "gym/checker/tensor_bytes.h"
 #include "gym/cuda/device_draws.h"
 #include "gym/inputs/fill.h"
@@ -10,16 +12,56 @@
 namespace kw::gym {
 namespace {
 
-// Executors map inputs for reading only, which the hash seconds. Each block is a copy to the host.
-constexpr std::size_t kMaxHashed = std::size_t{128} * 1024;
+// Without kernels each block of a hash is a copy to the host. Executors map inputs for reading
+// only, which the hash seconds.
+constexpr std::size_t kMaxCopied = std::size_t{128} * 1024;
+// Of a block of threads, whose threads read one word after the other.
+constexpr std::size_t kHashedByBlock = std::size_t{8} * 1024, kBandOfBlock = 1024;
+constexpr unsigned kThreads = 256, kMaxRangeBlocks = 64;
+
+Status add_range(kernels::RangesTask& task, const kernels::RangesTask::Range& range) {
+  if (task.count == kernels::kMaxRanges)
+    return fail(ErrorCode::kInternal, "more than {} ranges of a memory", task.count);
+  task.ranges[task.count++] = range;
+  return {};
+}
+
+std::size_t bytes_of(const kernels::RangesTask& task) {
+  std::size_t sum = 0;
+  for (unsigned i = 0; i < task.count; ++i) sum += task.ranges[i].bytes;
+  return sum;
+}
+
+Status run_on_ranges(KernelRunner& kernels, std::string_view kernel, std::size_t bytes_of_block,
+                     kernels::RangesTask& task) {
+  if (task.count == 0) return {};
+  std::size_t longest = 0;
+  for (unsigned i = 0; i < task.count; ++i)
+    longest = std::max<std::size_t>(longest, task.ranges[i].bytes);
+  task.blocks = static_cast<unsigned>(
+      std::clamp<std::size_t>(pieces_of(longest, bytes_of_block), 1, kMaxRangeBlocks));
+  return kernels.run(kernel, {.blocks = task.count * task.blocks, .threads = kThreads}, &task);
+}
+
+// The sum over the ranges, once the kernel has seen all of them.
+Later<std::uint64_t> sum_later(DeviceReports& reports, const DeviceReports::Report& report,
+                               std::size_t bytes) {
+  return Later<std::uint64_t>([&reports, report, bytes]() -> Result<std::uint64_t> {
+    KW_TRY(auto found, reports.read<kernels::RangesReport>(report));
+    if (found.seen != bytes)
+      return fail(ErrorCode::kInternal, "the GPU looked at {} bytes of {}", found.seen, bytes);
+    return found.sum;
+  });
+}
 
 }  // namespace
 
 DeviceTensors::DeviceTensors(Layout layout, std::unique_ptr<DeviceBytes> bytes,
-                             KernelRunner* kernels)
+                             KernelRunner* kernels, DeviceReports& reports)
     : TensorMemory(std::move(layout)),
       bytes_(std::move(bytes)),
       kernels_(kernels),
+      reports_(&reports),
       snapshots_(this->layout().count()),
       views_(this->layout().count()) {}
 
@@ -61,14 +103,33 @@ Result<std::span<const std::byte>> DeviceTensors::view(std::size_t i) const {
 
 Result<std::uint64_t> DeviceTensors::hash(std::uint64_t secret_seed,
                                           std::size_t sample_bytes) const {
+  if (kernels_ != nullptr) {
+    KW_TRY(Later<std::uint64_t> later, hash_later(secret_seed, sample_bytes));
+    return later.get();
+  }
   std::vector<std::byte> copy;
   return hash_tensors(
-      layout(), secret_seed, std::min(sample_bytes, kMaxHashed),
+      layout(), secret_seed, std::min(sample_bytes, kMaxCopied),
       [&](std::size_t offset, std::size_t bytes) -> Result<std::span<const std::byte>> {
         copy.resize(bytes);
         KW_TRY_STATUS(bytes_->download(offset, copy));
         return copy;
       });
+}
+
+Result<Later<std::uint64_t>> DeviceTensors::hash_later(std::uint64_t secret_seed,
+                                                       std::size_t sample_bytes) const {
+  if (kernels_ == nullptr) return TensorMemory::hash_later(secret_seed, sample_bytes);
+  kernels::RangesTask task{};
+  Rng seeds(~secret_seed);
+  KW_TRY_STATUS(for_hashed_blocks(
+      layout(), secret_seed, sample_bytes, [&](std::size_t start, std::size_t bytes) {
+        return add_range(task, {bytes_->address() + start, bytes, seeds.next()});
+      }));
+  KW_TRY(const DeviceReports::Report report, reports_->make());
+  task.report = report.address;
+  KW_TRY_STATUS(run_on_ranges(*kernels_, "kw_hash", kHashedByBlock, task));
+  return sum_later(*reports_, report, bytes_of(task));
 }
 
 Status DeviceTensors::poison(std::size_t i, tensor::DType dtype, std::uint64_t seed) {
@@ -79,7 +140,22 @@ Status DeviceTensors::poison(std::size_t i, tensor::DType dtype, std::uint64_t s
   return bytes_->upload(layout().offset(i), values);
 }
 
+Result<kernels::RangesTask> DeviceTensors::bands(std::uint64_t secret_seed) const {
+  kernels::RangesTask task{};
+  Status status;
+  for_bands(layout(), [&](std::size_t start, std::size_t end) {
+    if (status && end > start)
+      status = add_range(task, {bytes_->address() + start, end - start, secret_seed + start});
+  });
+  KW_TRY_STATUS(std::move(status));
+  return task;
+}
+
 Status DeviceTensors::write_canaries(std::uint64_t secret_seed) {
+  if (kernels_ != nullptr) {
+    KW_TRY(kernels::RangesTask task, bands(secret_seed));
+    return run_on_ranges(*kernels_, "kw_write_canaries", kBandOfBlock, task);
+  }
   Status status;
   std::vector<std::byte> band;
   for_bands(layout(), [&](std::size_t start, std::size_t end) {
@@ -91,7 +167,24 @@ Status DeviceTensors::write_canaries(std::uint64_t secret_seed) {
   return status;
 }
 
+Result<Later<bool>> DeviceTensors::canaries_intact_later(std::uint64_t secret_seed) const {
+  if (kernels_ == nullptr) return TensorMemory::canaries_intact_later(secret_seed);
+  KW_TRY(kernels::RangesTask task, bands(secret_seed));
+  KW_TRY(const DeviceReports::Report report, reports_->make());
+  task.report = report.address;
+  KW_TRY_STATUS(run_on_ranges(*kernels_, "kw_check_canaries", kBandOfBlock, task));
+  Later<std::uint64_t> broken = sum_later(*reports_, report, bytes_of(task));
+  return Later<bool>([broken = std::move(broken)]() mutable -> Result<bool> {
+    KW_TRY(const std::uint64_t bytes, broken.get());
+    return bytes == 0;
+  });
+}
+
 Result<bool> DeviceTensors::canaries_intact(std::uint64_t secret_seed) const {
+  if (kernels_ != nullptr) {
+    KW_TRY(Later<bool> later, canaries_intact_later(secret_seed));
+    return later.get();
+  }
   Status status;
   bool intact = true;
   std::vector<std::byte> band;
@@ -124,6 +217,13 @@ Result<std::span<const std::byte>> DeviceTensors::snapshot(std::size_t i) const 
   return snapshot.bytes;
 }
 
+Result<std::vector<std::byte>> DeviceTensors::snapshot_copy(std::size_t i) const {
+  if (!snapshots_[i].is_in_place || snapshots_[i].is_copied) return TensorMemory::snapshot_copy(i);
+  std::vector<std::byte> out(layout().bytes(i));
+  KW_TRY_STATUS(bytes_->download(layout().offset(i), out));
+  return out;
+}
+
 Result<std::vector<std::byte>> DeviceTensors::snapshot_part(std::size_t i, const Selection& part,
                                                             std::size_t element_bytes) const {
   if (!snapshots_[i].is_in_place) return TensorMemory::snapshot_part(i, part, element_bytes);
@@ -147,7 +247,8 @@ std::optional<std::uint64_t> DeviceTensors::snapshot_address(std::size_t i) cons
 Result<std::unique_ptr<TensorMemory>> DeviceAllocator::allocate(const char* /*name*/, Layout layout,
                                                                 bool /*seal*/) {
   KW_TRY(std::unique_ptr<DeviceBytes> bytes, source_->make(layout.total_bytes()));
-  return std::make_unique<DeviceTensors>(std::move(layout), std::move(bytes), source_->kernels());
+  return std::make_unique<DeviceTensors>(std::move(layout), std::move(bytes), source_->kernels(),
+                                         reports_);
 }
 
 Result<std::unique_ptr<ResultArena>> DeviceAllocator::allocate_arena(std::size_t /*bytes*/) {

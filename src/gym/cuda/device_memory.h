@@ -13,6 +13,8 @@
 
 #include "gym/checker/tensor_memory.h"
 #include "gym/cuda/device_bytes.h"
+#include "gym/cuda/device_reports.h"
+#include "gym/cuda/kernel_tasks.h"
 
 namespace kw::gym {
 
@@ -20,8 +22,9 @@ namespace kw::gym {
 // for.
 class DeviceTensors final : public TensorMemory {
  public:
-  // kernels: of the bytes' source. Borrowed.
-  DeviceTensors(Layout layout, std::unique_ptr<DeviceBytes> bytes, KernelRunner* kernels);
+  // kernels, reports: of the bytes' source. Borrowed.
+  DeviceTensors(Layout layout, std::unique_ptr<DeviceBytes> bytes, KernelRunner* kernels,
+                DeviceReports& reports);
 
   int descriptor() const override { return bytes_->descriptor(); }
   Status fill(std::size_t i, const InputSpec& spec, std::uint64_t seed) override;
@@ -30,13 +33,17 @@ class DeviceTensors final : public TensorMemory {
   Status edit(std::size_t i, const std::function<void(std::span<std::byte>)>& change) override;
   Result<std::span<const std::byte>> view(std::size_t i) const override;
   Result<std::uint64_t> hash(std::uint64_t secret_seed, std::size_t sample_bytes) const override;
+  Result<Later<std::uint64_t>> hash_later(std::uint64_t secret_seed,
+                                          std::size_t sample_bytes) const override;
   Status poison(std::size_t i, tensor::DType dtype, std::uint64_t seed) override;
   Status write_canaries(std::uint64_t secret_seed) override;
   Result<bool> canaries_intact(std::uint64_t secret_seed) const override;
+  Result<Later<bool>> canaries_intact_later(std::uint64_t secret_seed) const override;
   Status settle() const override { return bytes_->settle(); }
   Status clear() override { return bytes_->zero(); }
   Status take_snapshot(std::size_t i, bool is_still) override;
   Result<std::span<const std::byte>> snapshot(std::size_t i) const override;
+  Result<std::vector<std::byte>> snapshot_copy(std::size_t i) const override;
   Result<std::vector<std::byte>> snapshot_part(std::size_t i, const Selection& part,
                                                std::size_t element_bytes) const override;
   std::optional<std::uint64_t> snapshot_address(std::size_t i) const override;
@@ -49,8 +56,12 @@ class DeviceTensors final : public TensorMemory {
   };
   std::uint64_t address(std::size_t i) const { return bytes_->address() + layout().offset(i); }
 
+  // Where there are kernels.
+  Result<kernels::RangesTask> bands(std::uint64_t secret_seed) const;
+
   std::unique_ptr<DeviceBytes> bytes_;
   KernelRunner* kernels_;
+  DeviceReports* reports_;
   mutable std::vector<Snapshot> snapshots_;
   mutable std::vector<std::vector<std::byte>> views_;  // of view(), copied at each call
 };
@@ -58,16 +69,21 @@ class DeviceTensors final : public TensorMemory {
 // Results are written to tensors of the checker's: there is no arena.
 class DeviceAllocator : public TensorAllocator {
  public:
-  explicit DeviceAllocator(std::unique_ptr<DeviceSource> source) : source_(std::move(source)) {}
+  explicit DeviceAllocator(std::unique_ptr<DeviceSource> source)
+      : source_(std::move(source)), reports_(*source_) {}
   // seal is a promise of the executor's mapping, which it makes for reading only: it runs no host
   // code of candidates. The allocator outlives what it makes.
   Result<std::unique_ptr<TensorMemory>> allocate(const char* name, Layout layout,
                                                  bool seal) override;
   // kUnsupported.
   Result<std::unique_ptr<ResultArena>> allocate_arena(std::size_t bytes) override;
+  // For whoever works on the same memory.
+  DeviceSource& source() { return *source_; }
+  DeviceReports& reports() { return reports_; }
 
  private:
   std::unique_ptr<DeviceSource> source_;
+  DeviceReports reports_;
 };
 
 }  // namespace kw::gym

@@ -10,7 +10,7 @@ Result<std::string> compile_kernels(const std::string& architecture,
   cuda::ProgramSource source{.name = "gym", .text = {}, .definitions = {}, .contracts = false};
   for (std::string_view text :
        {kernel_source::tasks, kernel_source::random, kernel_source::elements, kernel_source::draw,
-        kernel_source::compare})
+        kernel_source::ranges, kernel_source::compare})
     source.text.append(text);
   return cuda::Compiler(architecture, folder).compile(source);
 }

@@ -4,6 +4,6 @@
 
 namespace kw::gym::kernel_source {
 
-extern const std::string_view tasks, random, elements, draw, compare;
+extern const std::string_view tasks, random, elements, draw, ranges, compare;
 
 }  // namespace kw::gym::kernel_source

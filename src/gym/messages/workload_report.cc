@@ -73,6 +73,7 @@ void fields(F& f, M& m) {
   f("check_ms", m.check_ms);
   f("time_ms", m.time_ms);
   f("lease_ms", m.lease_ms);
+  f("gpu_busy_ms", m.gpu_busy_ms);
 }
 
 template <typename F, Is<LaunchedKernel> M>
@@ -148,7 +149,7 @@ std::string_view to_string(OracleKind kind) {
 void WorkloadCost::add(const WorkloadCost& more) {
   for (auto part : {&WorkloadCost::load_ms, &WorkloadCost::prepare_ms, &WorkloadCost::calibrate_ms,
                     &WorkloadCost::fill_ms, &WorkloadCost::check_ms, &WorkloadCost::time_ms,
-                    &WorkloadCost::lease_ms})
+                    &WorkloadCost::lease_ms, &WorkloadCost::gpu_busy_ms})
     this->*part += more.*part;
 }
 

@@ -71,6 +71,7 @@ struct WorkloadCost {
   double check_ms = 0;                 // those, and comparisons
   double time_ms = 0;                  // timed calls
   double lease_ms = 0;                 // until others had measured
+  double gpu_busy_ms = 0;              // the GPU had something outstanding of all this
   void add(const WorkloadCost& more);
   bool operator==(const WorkloadCost&) const = default;
 };

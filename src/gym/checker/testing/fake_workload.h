@@ -109,7 +109,7 @@ class FakeWorkload {
   JudgingContext context() {
     return {options,   goal,   signature, sets,    inputs,    checker,        comparer,
             reference, audits, hard,      seeds,   *baseline, reference_time, calls_per_launch,
-            turn,      lease,  clock,     machine, roofline};
+            turn,      lease,  clock,     machine, roofline,  gpu_busy};
   }
 
   static constexpr std::size_t kSets = 8;
@@ -132,6 +132,7 @@ class FakeWorkload {
   AuditInstances audits;
   HardCases hard;  // none, unless a test makes some
   std::optional<task::GpuRoofline> roofline;
+  const BusyTime* gpu_busy = nullptr;
   PairedMemory memory{allocator, signature, seeds, true};
   std::unique_ptr<Side> baseline;
   std::uint32_t calls_per_launch = 1;

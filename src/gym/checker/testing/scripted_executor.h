@@ -50,6 +50,7 @@ struct ExecutorScript {
   Style style = Style::kDestinationPassing;
   std::function<OutputReport(std::uint32_t call, std::uint32_t output)> report;
   std::function<void()> on_watch;  // watch_at_rest()
+  std::function<void()> on_rest;   // rest()
 };
 
 // Work that executors do after they said done: it happens when another executor is launched, or
@@ -91,6 +92,10 @@ class ScriptedExecutor final : public Executor {
     if (script_.on_watch) script_.on_watch();
   }
   Status replace(os::UniqueFd source) override;
+  Status rest() override {
+    if (script_.on_rest) script_.on_rest();
+    return {};
+  }
   ExecutorEnd end() override { return script_.end; }
 
  private:

@@ -100,9 +100,9 @@ __device__ inline void note(Found& found, double difference, double expected) {
 // A look first: most elements of a tensor that is all wrong lose against what is there.
 __device__ inline void keep_sample(const CompareTask& task, u64 i) {
   const u64 hash = mixed(i + kGolden);
-  const u64 key = hash >> 40 << 40 | (i & ((1ULL << 40) - 1));
+  const u64 key = hash >> 40 << 40 | ((i + 1) & ((1ULL << 40) - 1));
   u64* place = &((CompareReport*)task.report)->sample[hash & 63];
-  if (key < *(volatile u64*)place) atomicMin(place, key);
+  if (key > *(volatile u64*)place) atomicMax(place, key);
 }
 
 // Comparison::Piece::judge() of baseline.cc. Returns whether the element is wrong.
@@ -163,16 +163,17 @@ __device__ inline int judge_exact(const CompareTask& task, u64 i, Found& found) 
 
 // A block's findings, as CompareReport has them.
 struct Counts {
-  u64 wrong, nan, infinite, max_absolute, max_relative, max_of_budget;
+  u64 seen, wrong, nan, infinite, max_absolute, max_relative, max_of_budget;
 };
 
 // A warp a piece of a row. Threads: 32 * kWarps.
 KW_KERNEL void kw_compare(CompareTask task) {
   __shared__ Counts all;
   const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  if (threadIdx.x == 0) all = Counts{0, 0, 0, 0, 0, 0};
+  if (threadIdx.x == 0) all = Counts{0, 0, 0, 0, 0, 0, 0};
   __syncthreads();
   Found found = {0, 0, 0, 0, 0, 0};
+  u64 seen = 0;
   const u64 units = task.rows * task.segments;
   for (u64 unit = (u64)blockIdx.x * kWarps + warp; unit < units; unit += (u64)gridDim.x * kWarps) {
     const u64 begin = unit % task.segments * task.segment;
@@ -186,8 +187,10 @@ KW_KERNEL void kw_compare(CompareTask task) {
                                : judge(task, real_at(task.a, task.dtype, first + i),
                                        real_at(task.b, task.dtype, first + i), scale, found);
       if (is_wrong) keep_sample(task, first + i);
+      ++seen;
     }
   }
+  atomicAdd(&all.seen, seen);
   atomicAdd(&all.wrong, found.wrong);
   atomicAdd(&all.nan, found.nan);
   atomicAdd(&all.infinite, found.infinite);
@@ -197,6 +200,7 @@ KW_KERNEL void kw_compare(CompareTask task) {
   __syncthreads();
   if (threadIdx.x != 0) return;
   CompareReport* report = (CompareReport*)task.report;
+  atomicAdd(&report->seen, all.seen);
   atomicAdd(&report->wrong, all.wrong);
   atomicAdd(&report->nan, all.nan);
   atomicAdd(&report->infinite, all.infinite);
@@ -224,13 +228,14 @@ __device__ inline float float_magnitude(float x) {
 // and FlashInfer-Bench's errors. Threads: 256.
 KW_KERNEL void kw_rules(RulesTask task) {
   __shared__ RulesReport all;
-  if (threadIdx.x == 0) all = RulesReport{0, 0, 0, 0, 0, 0, 0};
+  if (threadIdx.x == 0) all = RulesReport{0, 0, 0, 0, 0, 0, 0, 0};
   __syncthreads();
   constexpr float kLargest = 0x1.fffffep127F;
-  u64 outside = 0, infinite = 0, nan = 0, nan_error = 0, wrong = 0;
+  u64 seen = 0, outside = 0, infinite = 0, nan = 0, nan_error = 0, wrong = 0;
   float max_absolute = 0, max_relative = 0;
   const u64 threads = (u64)gridDim.x * blockDim.x;
   for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < task.elements; i += threads) {
+    ++seen;
     const float c = float_at(task.a, task.dtype, i), r = float_at(task.b, task.dtype, i);
     const float off = float_magnitude(rounded(task.dtype, r - c));
     const float allowed = rounded(
@@ -246,6 +251,7 @@ KW_KERNEL void kw_rules(RulesTask task) {
     max_absolute = difference > max_absolute ? difference : max_absolute;
     max_relative = relative > max_relative ? relative : max_relative;
   }
+  atomicAdd(&all.seen, seen);
   atomicAdd(&all.outside, outside);
   atomicAdd(&all.infinite, infinite);
   atomicAdd(&all.nan, nan);
@@ -256,6 +262,7 @@ KW_KERNEL void kw_rules(RulesTask task) {
   __syncthreads();
   if (threadIdx.x != 0) return;
   RulesReport* report = (RulesReport*)task.report;
+  atomicAdd(&report->seen, all.seen);
   atomicAdd(&report->outside, all.outside);
   atomicAdd(&report->infinite, all.infinite);
   atomicAdd(&report->nan, all.nan);

@@ -57,13 +57,32 @@ struct ScaleTask {
   unsigned long long scales;  // double, [rows]
 };
 
+// Bytes in ranges of memory: canaries around outputs, or blocks of inputs that are hashed.
+constexpr int kMaxRanges = 96;
+struct RangesTask {
+  struct Range {
+    unsigned long long address, bytes, seed;
+  };
+  Range ranges[kMaxRanges];
+  unsigned count;
+  unsigned blocks;            // that share a range
+  unsigned long long report;  // RangesReport
+};
+
+// All reports of kernels begin as zeros.
+struct RangesReport {
+  unsigned long long seen;  // bytes
+  unsigned long long sum;   // the hash; of canaries: how many bytes are not theirs
+};
+
 // The findings of correctness/baseline.cc and compare.cc about two outputs. Maxima are the bits of
 // doubles that are not negative.
 struct CompareReport {
+  unsigned long long seen;  // elements
   unsigned long long wrong, nan, infinite;
   unsigned long long max_absolute, max_relative, max_of_budget;
   // Wrong elements at random: in each place, of those that a hash puts there, the one with the
-  // least hash, under 24 bits of which its number stands; all ones: none.
+  // largest hash, under 24 bits of which its number and a one stand; 0: none.
   unsigned long long sample[64];
 };
 
@@ -83,6 +102,7 @@ struct CompareTask {
 
 // The findings of the benchmarks' rules (correctness/compat.cc). Maxima are the bits of floats.
 struct RulesReport {
+  unsigned long long seen;     // elements
   unsigned long long outside;  // of KernelBench's tolerance
   unsigned long long infinite, nan, nan_error, wrong;
   unsigned long long max_absolute, max_relative;

@@ -51,10 +51,13 @@ class ComparisonCases : public ::testing::Test {
   std::string difference(DType dtype, const Shape& shape, std::span<const std::byte> a,
                          std::span<const std::byte> b, const BaselineRule& rule) {
     auto ours = placed(a), theirs = placed(b);
-    DeviceComparison comparison(source());
+    DeviceReports reports(source());
+    DeviceComparison comparison(source(), reports);
     const DevicePair pair{ours->address(), theirs->address(), dtype, shape};
     const TensorView candidate{dtype, shape, a}, baseline{dtype, shape, b};
-    auto found = comparison.compare(pair, rule);
+    auto later = comparison.compare(pair, rule);
+    if (!later) return later.error().message();
+    auto found = later->get();
     if (!found) return found.error().message();
     const CheckReport host =
         rule.is_exact ? check_exact(candidate, baseline)

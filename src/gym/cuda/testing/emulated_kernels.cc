@@ -49,9 +49,6 @@ void atomicAdd(unsigned long long* to, unsigned long long value) {
 void atomicMax(unsigned long long* to, unsigned long long value) {
   *to = std::max(*to, value);
 }
-void atomicMin(unsigned long long* to, unsigned long long value) {
-  *to = std::min(*to, value);
-}
 // NOLINTEND
 
 float kw_pools[2 * 8 * 1024];
@@ -66,6 +63,8 @@ float kw_pools[2 * 8 * 1024];
 #include "gym/cuda/kernels/elements.cu"
 //
 #include "gym/cuda/kernels/draw.cu"
+//
+#include "gym/cuda/kernels/ranges.cu"
 //
 #include "gym/cuda/kernels/compare.cu"
 #pragma GCC diagnostic pop
@@ -91,6 +90,9 @@ class EmulatedKernels final : public KernelRunner {
       {"kw_draw_stream", of(cuda_text::kw_draw_stream)},
       {"kw_draw_mixed", of(cuda_text::kw_draw_mixed)},
       {"kw_poison", of(cuda_text::kw_poison)},
+      {"kw_write_canaries", of(cuda_text::kw_write_canaries)},
+      {"kw_check_canaries", of(cuda_text::kw_check_canaries)},
+      {"kw_hash", of(cuda_text::kw_hash)},
       {"kw_row_parts", of(cuda_text::kw_row_parts)},
       {"kw_row_scales", of(cuda_text::kw_row_scales)},
       {"kw_compare", of(cuda_text::kw_compare)},

@@ -135,6 +135,19 @@ TEST_P(MemoryConformance, ASnapshotOutlivesLaterWrites) {
   ASSERT_TRUE(memory->take_snapshot(1, false));
   ASSERT_TRUE(memory->fill(1, spec(second_), 4));
   EXPECT_TRUE(std::ranges::equal(memory->snapshot(1).value(), before));
+  EXPECT_EQ(memory->snapshot_copy(1).value(), before);
+}
+
+TEST_P(MemoryConformance, ACopyOfASnapshotInPlaceIsTheCallers) {
+  auto memory = this->memory();
+  ASSERT_TRUE(memory->fill(1, spec(second_), 3));
+  const std::span<const std::byte> now = memory->view(1).value();
+  const std::vector<std::byte> before(now.begin(), now.end());
+  ASSERT_TRUE(memory->take_snapshot(1, true));
+  const std::vector<std::byte> copy = memory->snapshot_copy(1).value();
+  EXPECT_TRUE(std::ranges::equal(memory->snapshot(1).value(), before));
+  ASSERT_TRUE(memory->fill(1, spec(second_), 4));
+  EXPECT_EQ(copy, before);
 }
 
 TEST_P(MemoryConformance, AWriteIsCutToTheTensor) {

@@ -37,6 +37,11 @@ class VectorBytes final : public DeviceBytes {
     std::ranges::fill(bytes_, std::byte{0});
     return {};
   }
+  Status zero(std::size_t offset, std::size_t bytes) override {
+    KW_TRY_STATUS(check(offset, bytes));
+    std::ranges::fill(bytes_.subspan(offset, bytes), std::byte{0});
+    return {};
+  }
   Status settle() const override { return {}; }
 
  private:
