@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/present.h"
 #include "base/random.h"
 
@@ -173,7 +175,9 @@ Result<LaunchResult> JudgedCalls::launch(Side& side, std::span<const std::uint32
                   "its processes ran between two calls, while they were stopped"});
   }
   if (fault_.found() || !exceeds_clock(result)) return result;
-  const char* const words = "its processes used more core time than the call lasted";
+  const std::string words =
+      fmt::format("its processes used {:.2f} ms of core time, more than a call of {:.2f} ms allows",
+                  to_ms(result.cpu_time), to_ms(result.wall));
   if (!is_candidate) return baseline_failed(words);
   fault_.blame({task::Outcome::kViolation, "background_work", words});
   return result;

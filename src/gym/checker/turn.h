@@ -26,8 +26,9 @@ class Turn {
   bool has_begun() const { return has_begun_; }
 
   // To be called now and then. After a slice, if others wait to measure, it freezes `running`
-  // (null: nothing runs) and lets them go first. Returns the time that this took; deadlines and
-  // times move by it. It does nothing without a turn, and where `running` cannot be frozen.
+  // (null: nothing runs) and lets them go first. Returns the time for which `running` stood still;
+  // deadlines and times move by it. It does nothing without a turn, and where `running` cannot be
+  // frozen.
   Result<std::chrono::nanoseconds> make_way(sandbox::Monitor* running);
 
  private:

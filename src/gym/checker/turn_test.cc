@@ -38,6 +38,7 @@ class JournalMonitor : public sandbox::Monitor {
   bool can_freeze() const override { return can_freeze_; }
   std::string freeze_kind() const override { return "none"; }
   Status freeze() override {
+    std::this_thread::sleep_for(takes_to_freeze);
     journal_.add("frozen");
     return {};
   }
@@ -52,6 +53,8 @@ class JournalMonitor : public sandbox::Monitor {
   sandbox::ThreadTimes first_thread() override { return {}; }
   std::chrono::nanoseconds waited() override { return {}; }
   std::optional<sandbox::Exit> exited() override { return std::nullopt; }
+
+  std::chrono::milliseconds takes_to_freeze{0};
 
  private:
   Journal& journal_;
@@ -94,6 +97,20 @@ TEST_F(TurnTest, IsGivenAwayAfterASliceWithWhatRunsFrozen) {
   ASSERT_TRUE(aside);
   EXPECT_GT(*aside, nanoseconds(0));
   EXPECT_TRUE(turn.has_begun());
+  EXPECT_EQ(when_all_is_over(), (std::vector<std::string>{"frozen", "measured", "thawed"}));
+}
+
+// What is to freeze works until it has: a call's core time would else be longer than the call.
+TEST_F(TurnTest, TheTimeToFreezeIsTimeAtWork) {
+  monitor_.takes_to_freeze = std::chrono::milliseconds(30);
+  Turn turn(party(), nanoseconds(0));
+  ASSERT_TRUE(turn.begin());
+  ask_to_measure();
+  const auto begun = std::chrono::steady_clock::now();
+  const auto aside = turn.make_way(&monitor_);
+  const auto took = std::chrono::steady_clock::now() - begun;
+  ASSERT_TRUE(aside);
+  EXPECT_LE(*aside, took - monitor_.takes_to_freeze);
   EXPECT_EQ(when_all_is_over(), (std::vector<std::string>{"frozen", "measured", "thawed"}));
 }
 
