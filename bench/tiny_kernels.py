@@ -6,7 +6,8 @@ learning with the gym's verdicts; pass@1 on problems that it has not seen, befor
 
 Problems have one or two of ten operators (OPERATORS), in `data generate`'s forms and sizes. Answers are the writer's kernels of its strategy `fused`,
 float32 and of at most 400 tokens; prompts are the template `compact`. Held out are problems of another seed with pairs of operators that were learnt, and,
-apart, problems with pairs that no training problem has (a tenth of the pairs). One answer each at temperature 1, and the gym's verdict without timing.
+apart, problems with pairs that no training problem has (a tenth of the pairs). Reinforcement learning has problems of its own, which the supervised
+training did not have. One answer each at temperature 1, and the gym's verdict without timing.
 FOLDER/result-TURNS-SEED.json has all numbers; a folder that was begun goes on. --trainer, --environment, --program: built programs.
 """
 
@@ -63,7 +64,7 @@ def learn_tokenizer(texts):
 def write_inputs(arguments, folder):
     """The model's folder, rows to learn from and to validate with, and the held-out problems as files."""
     rows = [row for row in generated(arguments, folder / "generated.jsonl", 1, arguments.rows) if not is_unseen(row)]
-    others = generated(arguments, folder / "others.jsonl", 2, 12 * arguments.held_out)
+    others = generated(arguments, folder / "others.jsonl", 2, 12 * arguments.held_out + 3 * arguments.problems)
     model = folder / "model"
     model.mkdir(exist_ok=True)
     tokenizer = learn_tokenizer(message["content"] for row in rows[:4000] for message in row["messages"])
@@ -82,7 +83,8 @@ def write_inputs(arguments, folder):
     new = [row for row in others if row["problem"]["source"] not in sources and is_short(row)]
     (folder / "validation.jsonl").write_text("".join(json.dumps({"messages": row["messages"]}) + "\n" for row in new[-200:]))
     files = {}
-    parts = {"seen": [row for row in new if not is_unseen(row)], "unseen": [row for row in new if is_unseen(row)], "train": short}
+    seen = [row for row in new if not is_unseen(row)]
+    parts = {"seen": seen, "unseen": [row for row in new if is_unseen(row)], "train": seen[arguments.held_out:]}
     for part, count in (("seen", arguments.held_out), ("unseen", arguments.held_out // 4), ("train", arguments.problems)):
         (folder / part).mkdir(exist_ok=True)
         files[part] = []
