@@ -2,10 +2,10 @@
 """Whether admission gives the same answer each time: small modules with scalar, boolean, index and float8 outputs are checked
 several times, each time with nothing cached.
 
-    bench/admission_repeat.py [--repeats 10] [--jobs 2] [--kind scalar] [--folder tests/writer/modules] [--out FILE] [--seconds S]
+    bench/admission_repeat.py [--repeats 10] [--jobs 2] [--kind scalar] [--folder tests/writer/modules] [--suite problems] [--out FILE] [--seconds S]
 
-The modules are those of the table below, or those of --folder. Every round checks all of them in an order of its own with
-`kernelwright problems check` and an empty cache. An answer is the verdict with its reasons by name. Exit 1 when a module has
+The modules are those of the table below, those of --folder, or all problems of --suite, of any form. Every round checks all of them, modules in an order
+of its own, with `kernelwright problems check` and an empty cache. An answer is the verdict with its reasons by name. Exit 1 when a module has
 two answers. --seconds ends the run after the round in which they are over; the rounds that were made are printed.
 """
 
@@ -177,22 +177,33 @@ def answer_of(record):
     return " ".join([record["verdict"], record["cause"], *sorted(record["names"]), *sorted(record["failing"])]).strip()
 
 
-def check_all(program, files, jobs, scratch, seed):
-    """{name: (answer, reason)} of one round from nothing cached."""
+def check(program, problems, jobs, home):
+    """The records of one run from nothing cached, and what it said."""
+    command = [program, "problems", "check", str(problems), "--json", "--jobs", str(jobs)]
+    done = subprocess.run(command, env=private_home(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+
+def check_modules(program, files, jobs, folder, seed):
+    """{name: (answer, reason)} of modules in an order drawn by the seed."""
     names = sorted(files)
     random.Random(seed).shuffle(names)
-    folder = scratch / f"round_{seed}"
-    folder.mkdir()
     for place, name in enumerate(names):
         (folder / f"{place:03}_{name}.py").symlink_to(files[name])
-    command = [program, "problems", "check", str(folder), "--json", "--jobs", str(jobs)]
-    done = subprocess.run(command, env=private_home(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    records = [json.loads(line) for line in done.stdout.splitlines()]
+    records, said = check(program, folder, jobs, folder)
     found = {record["name"].split("_", 1)[1]: (answer_of(record), record["reason"]) for record in records}
     missing = sorted(set(files) - set(found))
     if missing:
-        sys.exit(f"no answer for {', '.join(missing)}: {done.stderr[-2000:]}")
+        sys.exit(f"no answer for {', '.join(missing)}: {said[-2000:]}")
     return found
+
+
+def check_suite(program, suite, jobs, folder):
+    """{name: (answer, reason)} of all problems of a folder."""
+    records, said = check(program, suite, jobs, folder)
+    if not records:
+        sys.exit(f"no answer for {suite}: {said[-2000:]}")
+    return {record["name"]: (answer_of(record), record["reason"]) for record in records}
 
 
 def print_table(kinds, answers):
@@ -211,6 +222,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--kind", action="append", choices=list(MODULES), help="these alone")
     parser.add_argument("--folder", type=pathlib.Path, help="modules of this folder instead of the table's")
+    parser.add_argument("--suite", type=pathlib.Path, help="all problems of this folder instead")
     parser.add_argument("--out", type=pathlib.Path, help="write every answer with its reason here, a line of JSON each")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     arguments = parser.parse_args()
@@ -218,7 +230,9 @@ def main():
     answers, reasons = collections.defaultdict(list), collections.defaultdict(dict)
     with tempfile.TemporaryDirectory(prefix="kw-admission-") as place:
         scratch = pathlib.Path(place)
-        if arguments.folder:
+        if arguments.suite:
+            files, kinds = {}, {}
+        elif arguments.folder:
             files = {path.stem: path.resolve() for path in sorted(arguments.folder.glob("*.py"))}
             kinds = {arguments.folder.name: list(files)}
         else:
@@ -227,7 +241,11 @@ def main():
             kinds = {kind: [f"{kind}_{name}" for name in MODULES[kind]] for kind in names}
         rounds = 0
         while rounds < arguments.repeats and time.monotonic() - started < arguments.seconds:
-            for name, (answer, reason) in check_all(arguments.program, files, arguments.jobs, scratch, rounds).items():
+            folder = scratch / f"round_{rounds}"
+            folder.mkdir()
+            found = (check_suite(arguments.program, arguments.suite, arguments.jobs, folder) if arguments.suite
+                     else check_modules(arguments.program, files, arguments.jobs, folder, rounds))
+            for name, (answer, reason) in found.items():
                 answers[name].append(answer)
                 reasons[name].setdefault(answer, reason)
                 if arguments.out:
@@ -235,12 +253,12 @@ def main():
                         out.write(json.dumps({"round": rounds, "name": name, "answer": answer, "reason": reason}) + "\n")
             rounds += 1
             print(f"round {rounds} after {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
-    print_table(kinds, answers)
+    print_table(kinds or {arguments.suite.name: list(answers)}, answers)
     differing = {name: collections.Counter(given) for name, given in answers.items() if len(set(given)) > 1}
     for name, counts in sorted(differing.items()):
         for answer, count in counts.most_common():
             print(f"{name}: {count} of {rounds}: {answer}: {reasons[name][answer]}")
-    print(f"{len(files)} modules, {rounds} rounds, {time.monotonic() - started:.0f} s: {len(differing)} with two answers")
+    print(f"{len(answers)} problems, {rounds} rounds, {time.monotonic() - started:.0f} s: {len(differing)} with two answers")
     sys.exit(1 if differing else 0)
 
 
