@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "base/json.h"
+#include "train/parallel/agreement.h"
 #include "train/parallel/gloo_collectives.h"
 #include "train/parallel/nccl_collectives.h"
 
@@ -24,6 +26,8 @@ std::vector<double> sum_over_ranks(Collectives& ranks, at::Device device,
 }
 
 Result<std::unique_ptr<Collectives>> make_collectives(Group& group, at::Device device) {
+  // With more ranks than GPUs some find none: Gloo and NCCL would wait for each other.
+  KW_TRY_STATUS(agree(group, {{"device", device.is_cuda() ? "a GPU" : "the CPU"}}));
   return device.is_cuda() ? make_nccl(group, device) : make_gloo(group);
 }
 

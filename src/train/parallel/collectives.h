@@ -51,7 +51,8 @@ std::vector<double> sum_over_ranks(Collectives& ranks, at::Device device,
                                    std::span<const double> mine);
 
 // Those of the device: Gloo on a CPU, NCCL on a GPU. group: borrowed. All ranks call it.
-// kUnsupported says what is not installed.
+// kUnsupported says what is not installed; kInvalidArgument, on every rank, that some have a GPU
+// and others have none.
 Result<std::unique_ptr<Collectives>> make_collectives(Group& group, at::Device device);
 
 }  // namespace kw::train
