@@ -7,7 +7,7 @@ set(KW_CHECKER_HDRS
   checker/kernelbench_trials.h checker/layout.h checker/learning.h checker/lease_client.h checker/machine_state.h
   checker/module_description.h checker/null_launch.h checker/oracle.h checker/oracle_client.h
   checker/output_checker.h checker/output_memory.h checker/pages.h checker/paired_memory.h checker/reference_runs.h
-  checker/reply.h checker/server.h checker/session.h checker/session_options.h checker/session_seeds.h checker/side.h
+  checker/reply.h checker/server.h checker/session.h checker/session_options.h checker/signal_name.h checker/session_seeds.h checker/side.h
   checker/tensor_bytes.h checker/tensor_memory.h checker/timed_blocks.h checker/timing_lease.h checker/trial.h checker/turn.h)
 # Bytes of tensors, and what runs beside a clock.
 set(KW_CHECKER_SRCS
@@ -21,7 +21,7 @@ set(KW_CHECKER_COLD_SRCS
   checker/gpu_call.cc checker/hard_cases.cc checker/hard_schedule.cc checker/host_backend.cc checker/judged_calls.cc
   checker/judged_outputs.cc checker/judgement.cc checker/kernelbench_trials.cc checker/learning.cc
   checker/machine_state.cc checker/module_description.cc checker/oracle.cc checker/oracle_client.cc checker/pages.cc
-  checker/reference_runs.cc checker/reply.cc checker/server.cc checker/session.cc checker/session_options.cc
+  checker/reference_runs.cc checker/reply.cc checker/server.cc checker/session.cc checker/session_options.cc checker/signal_name.cc
   checker/side.cc checker/trial.cc)
 set(KW_CHECKER_TESTS
   checker/gpu_call_test.cc checker/module_description_test.cc checker/null_launch_test.cc checker/output_checker_test.cc checker/reply_test.cc)

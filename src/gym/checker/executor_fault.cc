@@ -1,33 +1,13 @@
 // Words for the ways in which an executor ends.
 #include "gym/checker/executor_fault.h"
 
-#include <csignal>
 #include <string>
 #include <string_view>
 
+#include "gym/checker/signal_name.h"
+
 namespace kw::gym {
 namespace {
-
-std::string signal_name(int number) {
-  switch (number) {
-    case SIGSEGV:
-      return "a segmentation fault";
-    case SIGBUS:
-      return "a bus error";
-    case SIGABRT:
-      return "abort()";
-    case SIGFPE:
-      return "an arithmetic fault (division by zero?)";
-    case SIGILL:
-      return "an illegal instruction";
-    case SIGKILL:
-      return "SIGKILL";
-    case SIGSYS:
-      return "a system call that the sandbox forbids";
-    default:
-      return "signal " + std::to_string(number);
-  }
-}
 
 std::string_view failure_text(Failure failure) {
   switch (failure) {

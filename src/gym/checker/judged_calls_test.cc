@@ -113,7 +113,7 @@ TEST_F(JudgedCallsTest, WhateverTheBaselineDoesIsAnErrorAndConvictsNobody) {
   on_baseline_ = [](LaunchResult& result) { result.cpu_time = 3 * result.wall; };
   done = judged.checked_call();
   ASSERT_FALSE(done);
-  EXPECT_THAT(done.error().message(), ::testing::HasSubstr("used more core time"));
+  EXPECT_THAT(done.error().message(), ::testing::HasSubstr("ms of core time, more than a call of"));
   // It is not watched while it should stand still: only the candidate may gain by that.
   on_baseline_ = [](LaunchResult& result) { result.was_moving = true; };
   EXPECT_TRUE(judged.checked_call());

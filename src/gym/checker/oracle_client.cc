@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "gym/checker/signal_name.h"
 #include "gym/protocol.h"
 #include "os/message.h"
 
@@ -15,6 +16,8 @@ constexpr std::size_t kTextBytes = 1U << 20U;
 constexpr std::size_t kExchangePage = 4096;
 constexpr std::size_t kMaxFailureText = 2000;
 constexpr std::chrono::milliseconds kSlice{20};  // between looks at who wants to measure
+// A process's end is told a moment after its socket closes.
+constexpr std::chrono::milliseconds kEndIsTold{1000}, kBetweenLooks{1};
 
 std::string_view precision_name(Precision precision) {
   switch (precision) {
@@ -83,10 +86,18 @@ std::string OracleClient::words_for(const Error& failure) {
     return fmt::format("the reference did not finish within {:.0f} s",
                        static_cast<double>(timeout_.count()) / 1000);
   }
-  const std::optional<sandbox::Exit> exit = monitor_->exited();
-  if (exit && exit->out_of_memory)
+  const auto until = clock_->now() + kEndIsTold;
+  std::optional<sandbox::Exit> exit = monitor_->exited();
+  while (!exit && clock_->now() < until) {
+    clock_->sleep_for(kBetweenLooks);
+    exit = monitor_->exited();
+  }
+  if (!exit) return "the reference's process ended";
+  if (exit->out_of_memory)
     return "the reference ran out of memory (smaller sizes: --set NAME=VALUE)";
-  return "the reference's process ended";
+  if (exit->signalled)
+    return fmt::format("the reference's process ended by {}", signal_name(exit->code));
+  return fmt::format("the reference's process ended with exit code {}", exit->code);
 }
 
 Result<OracleAnswer> OracleClient::request(const Json& body, const std::vector<int>& fds) {

@@ -1,6 +1,7 @@
 // Requests to the oracle and its answers; the process at the other end of the socket is the test.
 #include "gym/checker/oracle_client.h"
 
+#include <csignal>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -123,11 +124,24 @@ TEST_F(OracleClientTest, OnlyPlainRunsAtTheDeclaredPrecisionAreTheReferencesTime
   EXPECT_EQ(client_->fastest_declared_run(), milliseconds(1));
 }
 
+TEST_F(OracleClientTest, WhatIsToldAMomentLaterIsWaitedFor) {
+  set_up();
+  process_end_ = {};
+  clock_.on_sleep = [&] { process_.exit = sandbox::Exit{.code = 9}; };
+  EXPECT_EQ(client_->run({}).value().text, "the reference's process ended with exit code 9");
+}
+
 TEST_F(OracleClientTest, AProcessThatEndedSaysWhy) {
   set_up();
   process_end_ = {};
   EXPECT_EQ(client_->run({}).value().text, "the reference's process ended");
   sandbox::Exit exit;
+  exit.code = 3;
+  process_.exit = exit;
+  EXPECT_EQ(client_->run({}).value().text, "the reference's process ended with exit code 3");
+  exit = {.signalled = true, .code = SIGSEGV};
+  process_.exit = exit;
+  EXPECT_EQ(client_->run({}).value().text, "the reference's process ended by a segmentation fault");
   exit.out_of_memory = true;
   process_.exit = exit;
   EXPECT_EQ(client_->run({}).value().text,
