@@ -84,6 +84,14 @@ std::size_t Activity::slots(Time since,
   return out;
 }
 
+bool Activity::has_worker(Time since,
+                          const std::function<bool(const std::string& worker)>& counts) const {
+  return std::ranges::any_of(workers_, [&](const auto& row) {
+    const auto& [name, worker] = row;
+    return (worker.leased > 0 || worker.seen >= since) && worker.unfit.empty() && counts(name);
+  });
+}
+
 std::vector<TaskShare> Activity::busy_workers() const {
   std::vector<TaskShare> out;
   for (const auto& [name, worker] : workers_)

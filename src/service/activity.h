@@ -79,6 +79,8 @@ class Activity {
   // Tasks that the workers judge at once that have some, or were seen since then, and that count.
   std::size_t slots(Time since,
                     const std::function<bool(const std::string& worker)>& counts = {}) const;
+  // Whether a worker that counts has some, or was seen since then, and takes tasks.
+  bool has_worker(Time since, const std::function<bool(const std::string& worker)>& counts) const;
   // By name.
   std::vector<TaskShare> busy_workers() const;
   // tenant: its own tasks, without workers; empty: all. after: tasks behind this place.

@@ -30,7 +30,7 @@ constexpr const char* kSchemas = R"json({
   "Task": {"type": "object", "required": ["id", "state", "is_final", "attempts"], "properties": {
     "id": {"type": "string"}, "state": {"enum": ["waiting", "leased", "done", "failed", "dead", "cancelled", "expired"]},
     "is_final": {"type": "boolean"}, "attempts": {"type": "integer"}, "position": {"type": "integer"},
-    "estimated_start_seconds": {"type": "number"}, "waits_for": {"type": "string"}, "verdict": {"type": "object"},
+    "estimated_start_seconds": {"type": "number"}, "waits_for": {"type": "string"}, "retry_in_seconds": {"type": "number"}, "is_for_other_workers": {"type": "boolean"}, "verdict": {"type": "object"},
     "check": {"type": "object"}, "graph": {"type": "string"}, "signature": {"type": "object"}, "capabilities": {"type": "object"},
     "error": {"type": "object"}}},
   "Request": {"type": "object", "required": ["request"], "properties": {"request": {"type": "object"}}},

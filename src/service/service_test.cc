@@ -86,6 +86,8 @@ class ServiceTest : public testing::Test {
     };
     TaskServiceOptions options;
     options.tasks.most_waiting = 3;
+    const std::chrono::milliseconds soon(1);
+    options.tasks.retries = {.first = soon, .longest = soon, .elsewhere = soon};
     service = TaskService::start(std::make_unique<MemoryStorage>(), options).value();
     server = net::Server::start({}, task_routes(*service, metrics)).value();
     client =

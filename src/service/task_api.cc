@@ -452,6 +452,14 @@ class TaskRoutes {
     add("counter", "kw_tasks_cancelled_total", "Tasks that nobody waits for.", counts.cancelled);
     add("counter", "kw_workers_lost_total", "Leases that ended in silence.", counts.lost_workers);
     add("counter", "kw_task_retries_total", "Failures that were tried again.", counts.retries);
+    add("counter", "kw_task_retries_elsewhere_total", "Retries that began with another worker.",
+        counts.retried_elsewhere);
+    add("counter", "kw_task_retries_there_total",
+        "Retries that began with a worker that had failed the task, as no other came.",
+        counts.retried_there);
+    add("gauge", "kw_tasks_pausing", "Waiting tasks in the pause before a retry.", counts.pausing);
+    add("gauge", "kw_tasks_for_other_workers",
+        "Waiting tasks that are kept for workers that have not failed them.", counts.for_others);
     add("counter", "kw_answers_refused_total", "Answers after the end of their lease.",
         counts.refused_answers);
     net::Response out;

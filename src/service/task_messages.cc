@@ -187,6 +187,9 @@ std::string status_text(TicketId id, const TaskStatus& status) {
   if (status.estimated_start_seconds)
     out += fmt::format(R"(,"estimated_start_seconds":{})", *status.estimated_start_seconds);
   if (!status.waits_for.empty()) out += fmt::format(R"(,"waits_for":"{}")", status.waits_for);
+  if (status.retry_in_seconds)
+    out += fmt::format(R"(,"retry_in_seconds":{})", *status.retry_in_seconds);
+  if (status.is_for_others) out += R"(,"is_for_other_workers":true)";
   if (status.answer.empty()) return out + "}";
   out += ',';
   out.append(status.answer, 1);  // without its "{"

@@ -41,7 +41,7 @@ Result<bool> carried_out(TaskTable& table, LeaseReport report, TaskTable::Time n
       break;
     case ReportKind::kFail:
       KW_CHECK(report.why.has_value());
-      KW_TRY_STATUS(table.fail_job(report.job, report.epoch, *report.why));
+      KW_TRY_STATUS(table.fail_job(report.job, report.epoch, *report.why, now));
       break;
     case ReportKind::kRelease:
       KW_TRY_STATUS(table.release(report.job, report.epoch));
@@ -178,10 +178,11 @@ void TaskService::hand_out(TaskTable::Time now, std::vector<Told>& told) {
   });
   std::set<Abilities> in_vain;  // nothing waits for these
   std::erase_if(idle_, [&](Idle& each) {
-    if (table_.counts().waiting == 0 || in_vain.contains(each.call.can)) return false;
+    const bool is_avoided = table_.is_avoided(each.call.worker);
+    if (table_.waiting() == 0 || (!is_avoided && in_vain.contains(each.call.can))) return false;
     std::vector<Lease> leases = lease_all(each.call, now);
     if (leases.empty()) {
-      in_vain.insert(each.call.can);
+      if (!is_avoided) in_vain.insert(each.call.can);
       return false;
     }
     end(each, std::move(leases));

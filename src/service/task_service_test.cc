@@ -71,6 +71,30 @@ TEST_F(TaskServiceTest, ASilentWorkerIsLost) {
   EXPECT_EQ(state(), "waiting");
 }
 
+// Equal workers wait for a lease. The one that failed the task does not stand for the others.
+TEST_F(TaskServiceTest, ARetryFindsAnotherWorkerBesideTheOneThatFailed) {
+  std::vector<std::string> told;
+  service->report({{.kind = ReportKind::kFail,
+                    .job = 2,
+                    .epoch = 1,
+                    .why = Error(ErrorCode::kUnavailable, "gone")}},
+                  [](const auto&) {});
+  for (const char* worker : {"w", "x"})
+    service->lease({.worker = worker, .wait = seconds(30)}, {},
+                   [&told, worker](const auto& leases) {
+                     if (!leases) return;  // the service ends
+                     for (const Lease& each : *leases)
+                       told.push_back(fmt::format("{} {}", worker, each.epoch));
+                   });
+  turn();
+  for (int i = 0; i < 3 && told.empty(); ++i) {
+    EXPECT_EQ(state(), "waiting");
+    now += milliseconds(500);
+    turn();
+  }
+  EXPECT_EQ(told, std::vector<std::string>{"x 2"});
+}
+
 TEST_F(TaskServiceTest, APauseOfTheServerIsNoSilenceOfAWorker) {
   now += seconds(60);
   EXPECT_EQ(state(), "leased");

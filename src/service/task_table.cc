@@ -19,7 +19,11 @@ std::string error_answer(ErrorCode code, const std::string& message) {
 }  // namespace
 
 TaskTable::TaskTable(TaskOptions options, const Rows& rows, Time now)
-    : options_(options), shelf_(options.problems), next_(rows.next_id), heard_(now) {
+    : options_(options),
+      shelf_(options.problems),
+      next_(rows.next_id),
+      retries_(options.retries),
+      heard_(now) {
   restore(rows, now);
 }
 
@@ -170,13 +174,16 @@ std::optional<Lease> TaskTable::leased_as(const std::string& name, Time now) {
 std::optional<Lease> TaskTable::lease(const std::string& worker, const std::string& name, Time now,
                                       const std::string& problem, const Abilities& can) {
   queue_.age(now);
-  const auto started = queue_.start_with(
-      problem,
-      [&](const std::string& pool, const std::string& kind) { return can.cover(pool, kind); });
+  const auto started =
+      queue_.start_with(problem, [&](const std::string& pool, const std::string& kind) {
+        return can.cover(pool, Retries::kind_in(kind)) && Retries::may_take(kind, worker);
+      });
   if (!started) return std::nullopt;
   Job& job = jobs_.at(of_queue_.at(*started));
   job.row.worker = worker;
   set_state(job, JobState::kLeased);
+  if (const auto is_elsewhere = retries_.begin(job.row.id, worker))
+    ++(*is_elsewhere ? counts_.retried_elsewhere : counts_.retried_there);
   ++job.row.epoch;
   job.row.lease = name;
   if (!name.empty()) by_lease_[name] = job.row.id;
@@ -225,7 +232,7 @@ Status TaskTable::complete(JobId id, std::int64_t epoch, std::string answer, Tim
   return {};
 }
 
-Status TaskTable::fail_job(JobId id, std::int64_t epoch, const Error& why) {
+Status TaskTable::fail_job(JobId id, std::int64_t epoch, const Error& why, Time now) {
   KW_TRY(Job * job, held(id, epoch));
   ++job->row.failures;
   if (!may_retry(why.code()) || job->row.failures >= kMaxFailures) {
@@ -234,7 +241,7 @@ Status TaskTable::fail_job(JobId id, std::int64_t epoch, const Error& why) {
     return {};
   }
   ++counts_.retries;
-  give_back(*job, {});
+  try_again(*job, {}, now);
   return {};
 }
 
@@ -293,6 +300,17 @@ void TaskTable::give_back(Job& job, gym::Queue::Cost cost) {
   end(job, JobState::kCancelled, std::nullopt);
 }
 
+void TaskTable::try_again(Job& job, gym::Queue::Cost cost, Time now) {
+  give_back(job, cost);
+  if (job.row.state == JobState::kWaiting) pause(job, now);
+}
+
+// Before the retry of a waiting job.
+void TaskTable::pause(Job& job, Time now) {
+  retries_.pause(job.row.id, job.row.failures + job.row.lost, job.row.epoch, job.row.worker, now);
+  queue_.set_kind(job.queued, retries_.kind_of(job.row.id, job.needs.kind()));
+}
+
 void TaskTable::end(Job& job, JobState state, std::optional<std::string> answer,
                     std::optional<gym::Queue::Cost> took) {
   if (job.row.state == JobState::kLeased) {
@@ -301,6 +319,7 @@ void TaskTable::end(Job& job, JobState state, std::optional<std::string> answer,
       ticket_of_queue_.erase(ticket);
   }
   of_queue_.erase(job.queued);
+  retries_.forget(job.row.id);
   for (TicketId ticket : job.tickets)
     if (tickets_.at(ticket).row.state == TicketState::kOpen) note_end(tickets_.at(ticket));
   waiting_bytes_ -= text_of(job.row).size();
@@ -342,7 +361,7 @@ void TaskTable::lose(Job& job, Time now) {
   ++counts_.lost_workers;
   ++job.row.lost;
   const gym::Queue::Cost took = judged(job, now);
-  if (job.is_stopped || job.row.lost < kMaxLost) return give_back(job, took);
+  if (job.is_stopped || job.row.lost < kMaxLost) return try_again(job, took, now);
   end(job, JobState::kDead,
       error_answer(ErrorCode::kInternal,
                    fmt::format("{} workers were lost while they judged task {}, the last one "
@@ -356,7 +375,22 @@ void TaskTable::expire(Time now) {
     lose(jobs_.at(lease_ends_.begin()->second), now);
   for (const auto& [queued, gone] : queue_.expire(now))
     leave(tickets_.at(ticket_of_queue_.at(queued)), TicketState::kExpired, gone);
+  look_at_retries(now);
   look_at_wants(now);
+}
+
+void TaskTable::look_at_retries(Time now) {
+  const Time since = now - options_.lease;
+  const auto is_there = [&](JobId id, const std::vector<std::string>& none_of) {
+    const Needs& needs = jobs_.at(id).needs;
+    return activity_.has_worker(since, [&](const std::string& worker) {
+      return roster_.can(worker, needs) && std::ranges::find(none_of, worker) == none_of.end();
+    });
+  };
+  for (JobId id : retries_.due(now, is_there)) {
+    const Job& job = jobs_.at(id);
+    queue_.set_kind(job.queued, retries_.kind_of(id, job.needs.kind()));
+  }
 }
 
 void TaskTable::count_want(const Job& job, int change) {
@@ -408,7 +442,7 @@ void TaskTable::extend_leases(std::chrono::nanoseconds by) {
 
 TaskTable::Time TaskTable::next_deadline() const {
   const Time lease = lease_ends_.empty() ? Time::max() : lease_ends_.begin()->first;
-  return std::min(lease, queue_.next_deadline());
+  return std::min({lease, queue_.next_deadline(), retries_.next()});
 }
 
 void TaskTable::see_worker(const std::string& worker, Time now, const Abilities& can,

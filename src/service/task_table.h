@@ -4,7 +4,8 @@
 //
 // A lease has an epoch. An answer counts only with the epoch of the lease under way: what a worker
 // that counted as lost sends later is refused. A job is tried again when its worker was lost
-// (once) or the infrastructure failed (kMaxFailures in all).
+// (once) or the infrastructure failed (kMaxFailures in all): after a pause, and by another worker
+// where there is one (retries.h).
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -24,6 +25,7 @@
 #include "service/judging_time.h"
 #include "service/pace.h"
 #include "service/problem_shelf.h"
+#include "service/retries.h"
 #include "service/roster.h"
 #include "service/task_rows.h"
 #include "service/ticket_groups.h"
@@ -40,6 +42,7 @@ struct TaskOptions {
   // Tasks that none of the workers here can judge fail when this has been so for that long; 0: they
   // wait for ever. Without workers all tasks wait.
   std::chrono::milliseconds unserved{300000};
+  RetryLimits retries = {};
 };
 
 struct Submission {
@@ -74,6 +77,8 @@ struct TaskStatus {
   // By measured times, shares and workers; nullopt: nothing has ended, or no worker is there.
   std::optional<double> estimated_start_seconds = {};
   std::string waits_for = {};  // the worker that it needs, where none here can judge it
+  std::optional<double> retry_in_seconds = {};  // until it may be tried again
+  bool is_for_others = false;  // then it waits for another worker than those that failed it
   std::string answer = {};     // JSON, when done, failed or dead
 };
 
@@ -95,6 +100,10 @@ struct TaskCounts {
   // Since the server started.
   std::uint64_t submitted = 0, done = 0, failed = 0, dead = 0, cancelled = 0, lost_workers = 0,
                 retries = 0, refused_answers = 0;
+  // Waiting tasks that pause before a retry, and that are kept for other workers than those that
+  // failed them. Retries that began with such a worker, and those that none came for.
+  std::size_t pausing = 0, for_others = 0;
+  std::uint64_t retried_elsewhere = 0, retried_there = 0;
 };
 
 // One caller at a time.
@@ -157,13 +166,13 @@ class TaskTable {
   Status complete(JobId job, std::int64_t epoch, std::string answer, Time now,
                   AnswerSummary summary = {});
   // Our failure or the world's, never the candidate's.
-  Status fail_job(JobId job, std::int64_t epoch, const Error& why);
+  Status fail_job(JobId job, std::int64_t epoch, const Error& why, Time now);
   // The worker ends: the job waits again, and nothing is counted.
   Status release(JobId job, std::int64_t epoch);
   // The worker has died, as who comes after it says: it counts as lost now.
   Status lost(JobId job, std::int64_t epoch, Time now);
 
-  // Leases and tickets whose time has come.
+  // Leases, tickets and pauses whose time has come.
   void expire(Time now);
   // All leases end later by so much: nobody could renew them meanwhile.
   void extend_leases(std::chrono::nanoseconds by);
@@ -171,7 +180,10 @@ class TaskTable {
   std::vector<TicketId> take_ended(Time now);
   Time next_deadline() const;
 
-  const TaskCounts& counts() const { return counts_; }
+  TaskCounts counts() const;
+  std::size_t waiting() const { return counts_.waiting; }
+  // Whether a task waits that this worker does not get, as it failed it.
+  bool is_avoided(const std::string& worker) const { return retries_.is_avoided(worker); }
   QueueView view() const;
   // tenant: whose tasks; empty: all. after: the `next` of an earlier look, or 0.
   Overview overview(const std::string& tenant, std::uint64_t after, Time now) const;
@@ -228,6 +240,7 @@ class TaskTable {
   gym::Queue::Cost judged(const Job& job, Time now);
   void hear(const std::string& worker, Time now);
   void count_want(const Job& job, int change);
+  void look_at_retries(Time now);
   void look_at_wants(Time now);
   void refuse(Job& job);
   void note_uncompiled(const Job& job, int priority);
@@ -237,6 +250,8 @@ class TaskTable {
                                    Time now) const;
   void end_lease(Job& job);
   void give_back(Job& job, gym::Queue::Cost cost);
+  void try_again(Job& job, gym::Queue::Cost cost, Time now);
+  void pause(Job& job, Time now);
   void lose(Job& job, Time now);
   void leave(Ticket& ticket, TicketState state, const gym::Queue::Gone& gone);
   Result<Job*> held(JobId job, std::int64_t epoch);
@@ -265,6 +280,7 @@ class TaskTable {
   // Waiting jobs in a language that is compiled, of which nobody was told: -priority, id.
   std::set<std::pair<int, JobId>> uncompiled_;
   JudgingTime judging_;
+  Retries retries_;
   std::set<JobId> new_jobs_, changed_jobs_, answered_jobs_;
   std::set<TicketId> changed_tickets_;
   std::vector<JobId> forgotten_;

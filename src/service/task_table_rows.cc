@@ -64,6 +64,7 @@ void TaskTable::restore_queue(Time now) {
         activity_.count_waiting(job.row.tenant, 1);
         count_want(job, 1);
         note_uncompiled(job, 0);
+        if (job.row.failures + job.row.lost > 0) pause(job, now);
         continue;
       }
       KW_CHECK(queue_.start({}).has_value());

@@ -1,6 +1,7 @@
 // The state machine by itself, and over SQLite.
 #include "service/task_table.h"
 
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -31,6 +32,15 @@ class TaskTableTest : public testing::Test {
         {.key = key, .priority = priority, .timeout_ms = timeout_ms, .request = "{}"}, now);
   }
   std::string state(TicketId ticket) { return table.status(ticket)->state; }
+  void let_pass(milliseconds time) {
+    now += time;
+    table.expire(now);
+  }
+  // The pause before a retry goes by, and the time in which it is kept for other workers.
+  void pass_retry() {
+    let_pass(seconds(24));
+    let_pass(seconds(5));
+  }
 
   TaskTable::Time now{seconds(1000)};
   TaskTable table{kOptions, {}, now};
@@ -145,13 +155,14 @@ TEST_F(TaskTableTest, RefusesTheAnswerOfAnOlderEpoch) {
   EXPECT_EQ(late.error().code(), ErrorCode::kAlreadyExists);
   EXPECT_EQ(late.error().message(),
             "task 2: the lease with epoch 1 is over; the task is waiting, its epoch is 1");
+  let_pass(milliseconds(1500));
   const auto second = table.lease("w", "", now);
   EXPECT_EQ(second->epoch, 2);
   EXPECT_FALSE(table.renew(first->job, 1, now).has_value());
   EXPECT_TRUE(table.complete(second->job, 2, "{}", now).has_value());
   EXPECT_TRUE(table.complete(second->job, 2, "{}", now).has_value()) << "its answer was lost";
   EXPECT_FALSE(table.complete(second->job, 2, "{ }", now).has_value());
-  EXPECT_FALSE(table.fail_job(second->job, 2, {ErrorCode::kUnavailable, ""}).has_value());
+  EXPECT_FALSE(table.fail_job(second->job, 2, {ErrorCode::kUnavailable, ""}, now).has_value());
 }
 
 TEST_F(TaskTableTest, ALeaseWhoseAnswerWasLostIsFoundByItsName) {
@@ -181,9 +192,9 @@ TEST_F(TaskTableTest, RenewalKeepsALeaseAndTwoLostWorkersAreADeadLetter) {
   for (int i = 0; i < 2; ++i) {
     now += seconds(10);
     table.expire(now);
-    if (i == 0) {
-      EXPECT_TRUE(table.lease("x", "", now).has_value());
-    }
+    if (i > 0) break;
+    let_pass(milliseconds(1500));
+    EXPECT_TRUE(table.lease("x", "", now).has_value());
   }
   EXPECT_EQ(state(ticket), "dead");
   EXPECT_NE(table.status(ticket)->answer.find("2 workers were lost"), std::string::npos);
@@ -195,12 +206,14 @@ TEST_F(TaskTableTest, RetriesTheInfrastructuresFailuresThreeTimesAndOthersNever)
   for (int i = 0; i < TaskTable::kMaxFailures; ++i) {
     EXPECT_EQ(state(a), "waiting");
     const auto lease = table.lease("w", "", now);
-    ASSERT_TRUE(table.fail_job(lease->job, lease->epoch, {ErrorCode::kUnavailable, "gone"}));
+    ASSERT_TRUE(table.fail_job(lease->job, lease->epoch, {ErrorCode::kUnavailable, "gone"}, now));
+    pass_retry();
   }
   EXPECT_EQ(state(a), "failed");
   EXPECT_EQ(table.status(a)->answer, R"({"error":{"code":"unavailable","message":"gone"}})");
   const TicketId b = submit("b");
-  ASSERT_TRUE(table.fail_job(table.lease("w", "", now)->job, 1, {ErrorCode::kUnsupported, "no"}));
+  const auto never = table.lease("w", "", now);
+  ASSERT_TRUE(table.fail_job(never->job, 1, {ErrorCode::kUnsupported, "no"}, now));
   EXPECT_EQ(state(b), "failed");
   const TicketId c = submit("c");
   for (int i = 0; i < 9; ++i) {
@@ -208,6 +221,62 @@ TEST_F(TaskTableTest, RetriesTheInfrastructuresFailuresThreeTimesAndOthersNever)
     ASSERT_TRUE(table.release(lease->job, lease->epoch));
   }
   EXPECT_EQ(state(c), "waiting") << "a worker that ends is no failure";
+}
+
+TEST_F(TaskTableTest, ARetryWaitsAndGoesToAnotherWorker) {
+  const TicketId ticket = submit("k");
+  const auto first = table.lease("a", "", now);
+  table.see_worker("b", now);
+  ASSERT_TRUE(table.fail_job(first->job, 1, {ErrorCode::kUnavailable, "gone"}, now));
+  EXPECT_EQ(table.counts().pausing, 1U);
+  EXPECT_FALSE(table.lease("b", "", now).has_value());
+  const double pause = table.status(ticket)->retry_in_seconds.value();
+  EXPECT_GE(pause, 0.5);
+  EXPECT_LE(pause, 1.5);
+  EXPECT_EQ(table.next_deadline(), now + milliseconds(std::lround(pause * 1000)));
+  let_pass(milliseconds(std::lround(pause * 1000)));
+  EXPECT_FALSE(table.status(ticket)->retry_in_seconds.has_value());
+  EXPECT_TRUE(table.status(ticket)->is_for_others);
+  EXPECT_EQ(table.counts().for_others, 1U);
+  EXPECT_FALSE(table.lease("a", "", now).has_value());
+  for (int i = 0; i < 3; ++i) {
+    table.see_worker("b", now);
+    let_pass(seconds(5));
+    EXPECT_FALSE(table.lease("a", "", now).has_value()) << "b is there";
+  }
+  EXPECT_EQ(table.lease("b", "", now)->epoch, 2);
+  EXPECT_EQ(table.counts().retried_elsewhere, 1U);
+  EXPECT_EQ(table.counts().for_others, 0U);
+}
+
+TEST_F(TaskTableTest, ARetryIsNotKeptForWorkersThatCannotJudgeIt) {
+  const auto of = [](const char* target) {
+    return Abilities({{target, {}}}, sandbox::Level::kFull);
+  };
+  const TicketId ticket = table.submit({.key = "k", .needs = {"cpu", "cpp"}, .request = "{}"}, now);
+  const auto first = table.lease("a", "", now, "", of("cpu"));
+  ASSERT_TRUE(table.lost(first->job, 1, now));
+  let_pass(milliseconds(1500));
+  table.see_worker("of a GPU", now, of("cuda"));
+  table.see_worker("in quarantine", now, of("cpu"), "its disk is full");
+  let_pass(seconds(5));
+  EXPECT_FALSE(table.status(ticket)->is_for_others);
+  EXPECT_EQ(table.lease("a", "", now, "", of("cpu"))->epoch, 2);
+  EXPECT_EQ(table.counts().retried_there, 1U);
+}
+
+TEST_F(TaskTableTest, ARetryWaitsAnewAfterTheServersRestart) {
+  MemoryStorage storage;
+  submit("k");
+  const auto first = table.lease("a", "", now);
+  ASSERT_TRUE(table.fail_job(first->job, 1, {ErrorCode::kUnavailable, "gone"}, now));
+  ASSERT_TRUE(storage.commit(table.take_changes()));
+  TaskTable next(kOptions, storage.load().value(), now);
+  EXPECT_EQ(next.counts().pausing, 1U);
+  EXPECT_FALSE(next.lease("b", "", now).has_value());
+  next.expire(now + milliseconds(1500));
+  EXPECT_FALSE(next.lease("a", "", now).has_value());
+  EXPECT_TRUE(next.lease("b", "", now).has_value());
 }
 
 TEST_F(TaskTableTest, StopsAJudgementThatNobodyWaitsFor) {

@@ -42,6 +42,9 @@ Result<TaskStatus> TaskTable::status(TicketId id) const {
   if (out.is_final) out.answer = job.row.answer.value_or("");
   if (job.row.state != JobState::kWaiting) return out;
   out.position = queue_.position(job.queued);
+  out.is_for_others = retries_.is_kept_for_others(job.row.id);
+  if (const auto until = retries_.pauses_until(job.row.id))
+    out.retry_in_seconds = std::chrono::duration<double>(std::max(*until, heard_) - heard_).count();
   if (const auto want = wants_.find(job.needs.text());
       want != wants_.end() && want->second.unserved_since) {
     out.waits_for = worker_for(job.needs);
@@ -49,7 +52,9 @@ Result<TaskStatus> TaskTable::status(TicketId id) const {
   }
   const std::optional<Pace> measured = pace(job.needs);
   const auto work = queue_.work_before(job.queued);
-  if (measured && work) out.estimated_start_seconds = measured->seconds_until_start(*work);
+  if (measured && work)
+    out.estimated_start_seconds =
+        std::max(measured->seconds_until_start(*work), out.retry_in_seconds.value_or(0));
   return out;
 }
 
@@ -107,6 +112,13 @@ std::vector<TicketId> TaskTable::take_ended(Time now) {
          .at = now});
   }
   return std::exchange(ended_, {});
+}
+
+TaskCounts TaskTable::counts() const {
+  TaskCounts out = counts_;
+  out.pausing = retries_.pausing();
+  out.for_others = retries_.kept_for_others();
+  return out;
 }
 
 QueueView TaskTable::view() const {

@@ -89,7 +89,7 @@ void add_service_commands(CLI::App& app, ServiceCommands& commands, const AddCom
       kWorkerFooter);
   add_server(w, commands.worker.server);
   text(w, "--name", commands.worker.name, "NAME",
-       "what the server calls it; without it worker and the process number");
+       "what the server calls it; without it the machine's name and the process number");
   text(w, "--state", commands.worker.state, "FILE",
        "of the leases that it has: one that starts with it after a sudden death tells the server");
   text(w, "--stage", commands.worker.stage, "STAGE",

@@ -257,6 +257,7 @@ function verdict_facts(verdict) {
 function task_parts(status, request) {
   const verdict = status.verdict;
   const list = [['State', status.state], ['Attempts', status.attempts], ['Waiting before it', status.position],
+    ['Is tried again in', status.retry_in_seconds === undefined ? '' : number(status.retry_in_seconds, 1) + ' s'],
     ['Begins in about', status.estimated_start_seconds === undefined ? '' : number(status.estimated_start_seconds, 1) + ' s'],
     ['Error', status.error ? `${status.error.code}: ${status.error.message}` : ''], ['Kind', request.kind], ['Tenant', request.tenant]];
   const out = [facts(verdict ? [...list, ...verdict_facts(verdict)] : list)];

@@ -1,5 +1,6 @@
 #include "kernelwright/service/worker.h"
 
+#include <array>
 #include <functional>
 #include <mutex>
 #include <utility>
@@ -35,6 +36,13 @@ Result<int> compile_ahead(const WorkerCommand& command, service::ServiceClient& 
   return 0;
 }
 
+// No other worker of the cluster has it: containers often number their processes alike.
+std::string own_name() {
+  std::array<char, 128> host{};
+  (void)::gethostname(host.data(), host.size() - 1);
+  return fmt::format("{}-{}", host.data(), ::getpid());
+}
+
 }  // namespace
 
 Result<int> run_worker(const WorkerCommand& command, const Services& services) {
@@ -48,7 +56,7 @@ Result<int> run_worker(const WorkerCommand& command, const Services& services) {
   reaching.on_retry = [&](const Error& why) { say("trying again: " + why.message()); };
   KW_TRY(auto client, service::ServiceClient::make(std::move(reaching)));
   WorkerCommand named = command;
-  if (named.name.empty()) named.name = fmt::format("worker-{}", ::getpid());
+  if (named.name.empty()) named.name = own_name();
   if (command.stage == "compile") return compile_ahead(named, *client, say, services);
   gym::GymOptions gym;
   gym.isolation_at_least = command.isolation_at_least;

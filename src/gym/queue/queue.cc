@@ -426,6 +426,14 @@ void Queue::set_priority(JobId id, Job& job, int priority) {
   if (!job.is_running) put(id, job);
 }
 
+void Queue::set_kind(JobId id, const std::string& kind) {
+  Job& job = jobs_.at(id);
+  if (job.kind == kind) return;
+  if (!job.is_running) take(id, job);
+  job.kind = kind;
+  if (!job.is_running) put(id, job);
+}
+
 void Queue::forget_ticket(std::map<TicketId, Ticket>::iterator ticket) {
   deadlines_.erase({ticket->second.deadline, ticket->first});
   tickets_.erase(ticket);

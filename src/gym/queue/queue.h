@@ -112,6 +112,8 @@ class Queue {
   // charged for it; nullopt: what was expected.
   using Cost = CostEstimates::Cost;
   bool give_back(JobId job, std::optional<Cost> cost = std::nullopt);
+  // Others can judge the job from now on. It keeps its place.
+  void set_kind(JobId job, const std::string& kind);
 
   // A job that was begun has ended. Returns the tickets that get its answer, oldest first. took:
   // how long it was judged; nullopt: nobody knows.

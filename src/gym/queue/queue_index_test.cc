@@ -20,7 +20,7 @@ class Histories {
         kinds_(1 + below(3)) {}
 
   void step() {
-    switch (below(11)) {
+    switch (below(12)) {
       case 0:
       case 1:
       case 2:
@@ -48,6 +48,8 @@ class Histories {
         queue_.age(now_);
         naive_.age(now_);
         break;
+      case 9:
+        return change_kind();
       default:
         return end();
     }
@@ -93,6 +95,14 @@ class Histories {
     if (!x) return;
     jobs_.at(*x) = true;
     ++starts;
+  }
+  void change_kind() {
+    if (jobs_.empty()) return;
+    auto job = jobs_.begin();
+    std::advance(job, below(static_cast<unsigned>(jobs_.size())));
+    const std::string kind = fmt::format("{}", below(kinds_));
+    queue_.set_kind(job->first, kind);
+    naive_.set_kind(job->first, kind);
   }
   void end() {
     std::vector<Queue::JobId> running;

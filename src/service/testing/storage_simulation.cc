@@ -152,7 +152,7 @@ void agree_through_cuts(unsigned seed, const OpenStorage& open) {
       }
       case 6: {
         const ErrorCode code = below(2) == 0 ? ErrorCode::kUnavailable : ErrorCode::kUnsupported;
-        both([&](TaskTable& t) { return t.fail_job(held.job, held.epoch, {code, "why"}); });
+        both([&](TaskTable& t) { return t.fail_job(held.job, held.epoch, {code, "why"}, now); });
         break;
       }
       default:

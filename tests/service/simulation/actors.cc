@@ -255,8 +255,13 @@ void Worker::tell_lost() {
   scene_.promises.told_lost(report);
   call_patiently<Reports>(
       scene_, is_gone_,
-      [report](TaskService& service, TaskService::Reply<Reports> reply) {
-        service.report({report}, std::move(reply));
+      [report, scene = scene_, name = name_](TaskService& service,
+                                             const TaskService::Reply<Reports>& reply) {
+        service.report({report}, [scene, report, name, reply](Result<Reports> answers) {
+          if (answers && answers->front())
+            scene.promises.failure_taken(report, name, scene.server.turn_at());
+          reply(std::move(answers));
+        });
       },
       [](const Result<Reports>&, Time) {}, patience_at(scene_.world.now));
 }
@@ -280,6 +285,7 @@ void Worker::ask() {
           if (leases)
             for (const Lease& each : *leases) {
               scene.promises.heard(each.job, each.epoch);
+              scene.promises.leased(each, call.worker, scene.server.turn_at());
             }
           reply(std::move(leases));
         });
@@ -383,9 +389,12 @@ void Worker::report(const std::shared_ptr<Judgement>& judgement, LeaseReport rep
   // The error of a report is that of its call.
   call_patiently<Reports>(
       scene_, judgement->is_gone,
-      [report, scene = scene_](TaskService& service, const TaskService::Reply<Reports>& reply) {
+      [report, scene = scene_, name = name_](TaskService& service,
+                                             const TaskService::Reply<Reports>& reply) {
         scene.promises.heard(report.job, report.epoch);
-        service.report({report}, [reply](Result<Reports> answers) {
+        service.report({report}, [scene, report, name, reply](Result<Reports> answers) {
+          if (answers && answers->front() && report.kind == ReportKind::kFail)
+            scene.promises.failure_taken(report, name, scene.server.turn_at());
           if (answers && !answers->front()) return reply(tl::unexpected(answers->front().error()));
           reply(std::move(answers));
         });

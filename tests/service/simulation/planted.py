@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Twenty-two defects for the simulated service: each must be found within --seeds runs.
+"""Twenty-five defects for the simulated service: each must be found within --seeds runs.
 Usage: planted.py run PROGRAM [--seeds N] [--only NUMBER]    runs build/*/bin/service_simulation_planted with each of them
        planted.py write SOURCE_FOLDER OUT                    writes the sources of that program: those of the service, in
                                                              which the environment's KW_PLANTED switches a defect on"""
@@ -13,7 +13,7 @@ import time
 
 TABLE, QUEUE = "service/task_table.cc", "gym/queue/queue.cc"
 ROWS, VIEWS = "service/task_table_rows.cc", "service/task_table_views.cc"
-SERVICE, SQLITE = "service/task_service.cc", "service/sqlite_storage.cc"
+SERVICE, SQLITE, RETRIES = "service/task_service.cc", "service/sqlite_storage.cc", "service/retries.cc"
 
 # What is wrong, the file, its text, and the text with the defect where BUG is true.
 DEFECTS = [
@@ -67,9 +67,15 @@ DEFECTS = [
      "    if (!BUG) KW_TRY_STATUS(run(kBegin));\n    Status written = write(changes);\n    if (written && !BUG) written"),
     ("answers are not stored", SQLITE, "if (row.answer) KW", "if (row.answer && !BUG) KW"),
     ("a worker gets what it cannot judge", TABLE,
-     "{ return can.cover(pool, kind); }", "{ return BUG || can.cover(pool, kind); }"),
+     "return can.cover(pool, Retries::kind_in(kind)) &&", "return (BUG || can.cover(pool, Retries::kind_in(kind))) &&"),
     ("a death that a successor tells of does not count", TABLE,
      "  lose(*job, now);", "  if (BUG) {\n    give_back(*job, {});\n  } else {\n    lose(*job, now);\n  }"),
+    ("a retry does not wait", RETRIES,
+     "if (entry->stage == Stage::kPauses) return kind + kMark;", "if (!BUG && entry->stage == Stage::kPauses) return kind + kMark;"),
+    ("a retry goes to the worker that failed it", RETRIES,
+     "return kind.find(kMark + worker", "return BUG || kind.find(kMark + worker"),
+    ("a retry is kept for others for ever", RETRIES,
+     "(now < entry.give_up && is_there(job, entry.workers))", "BUG || (now < entry.give_up && is_there(job, entry.workers))"),
 ]  # fmt: skip
 
 SWITCH = """#include <cstdlib>

@@ -25,6 +25,7 @@ void Promises::accepted(const Wish& wish, TicketId ticket, Time at) {
 
 void Promises::server_started(Time at) {
   started_ = at;
+  failures_.clear();  // pauses begin anew, and of the workers it knows the last alone
   for (const auto& [lease, silence] : silence_) heard(lease.first, lease.second);
 }
 
@@ -153,6 +154,25 @@ void Promises::granted(const Lease& lease, const std::string& name) {
   if (!key) return broken(fmt::format("job {} came without its request", lease.job));
   const auto known = key_of_job_.emplace(lease.job, *key).first;
   if (known->second != *key) broken(fmt::format("job {} has two requests", lease.job));
+}
+
+void Promises::leased(const Lease& lease, const std::string& worker, Time at) {
+  if (!leased_.emplace(lease.job, lease.epoch).second) return;  // its answer was lost
+  const auto failed = failures_.find(lease.job);
+  if (failed == failures_.end()) return;
+  const RetryLimits limits;
+  const auto after = std::chrono::duration_cast<milliseconds>(at - failed->second.at);
+  if (after < limits.first / 2)
+    broken(fmt::format("job {} is tried again after {} ms", lease.job, after.count()));
+  if (failed->second.workers.contains(worker) && after < limits.first / 2 + limits.elsewhere)
+    broken(fmt::format("job {} comes back after {} ms to {}, which failed it", lease.job,
+                       after.count(), worker));
+}
+
+void Promises::failure_taken(const LeaseReport& report, const std::string& worker, Time at) {
+  Failure& failure = failures_[report.job];
+  failure.workers.insert(worker);
+  failure.at = at;
 }
 
 void Promises::answers(const Lease& lease, const std::string& answer) {

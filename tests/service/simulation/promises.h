@@ -42,6 +42,10 @@ class Promises {
   void group_at_end(const std::string& group, std::size_t wanted, std::size_t there);
 
   void granted(const Lease& lease, const std::string& name);
+  // What the server decides in a turn: a lease that it grants, and a failure or a death that it
+  // takes from a worker.
+  void leased(const Lease& lease, const std::string& worker, Time at);
+  void failure_taken(const LeaseReport& report, const std::string& worker, Time at);
   // The key that a lease's request asks for.
   std::optional<std::string> key_of(const std::string& request) const;
   void answers(const Lease& lease, const std::string& answer);
@@ -95,6 +99,12 @@ class Promises {
   std::map<TicketId, End> end_of_;
   std::map<std::string, std::string> key_of_request_;
   std::map<LeaseOf, std::string> lease_names_;
+  struct Failure {
+    std::set<std::string> workers;
+    Time at;  // of the last one
+  };
+  std::map<JobId, Failure> failures_;  // in this start of the server
+  std::set<LeaseOf> leased_;
   std::map<JobId, std::int64_t> newest_epoch_;
   std::map<JobId, std::string> key_of_job_;
   std::map<std::string, Produced> produced_;

@@ -31,6 +31,8 @@ class ServerHost {
   bool is_up() const { return service_ != nullptr; }
   const std::string& start_name() const { return service_->start_name(); }
   int starts() const { return starts_; }
+  // By the server's clock, when its turn began.
+  Time turn_at() const { return turn_at_; }
   // By the server's clock.
   Time clock() const { return world_.now + ahead_ + stall_; }
 

@@ -109,6 +109,8 @@ class NaiveQueue {
     return true;
   }
 
+  void set_kind(JobId id, const std::string& kind) { jobs_.at(id).kind = kind; }
+
   std::vector<TicketId> finish(JobId id, std::optional<Queue::Cost> took) {
     if (took) estimates_.add(jobs_.at(id).affinity, *took);
     settle(jobs_.at(id), took);
