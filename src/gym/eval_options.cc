@@ -34,7 +34,8 @@ Json options_where(const EvalOptions& options, const Wanted& wanted) {
   return out;
 }
 
-Status read_option(ObjectReader& reader, const char* key, Baseline& out) {
+Status read_option(ObjectReader& reader, const char* key, Baseline& out,
+                   const task::CandidateReader& read_baseline) {
   const Json* value = reader.find(key);
   if (value == nullptr) return {};
   if (value->is_string()) {
@@ -47,11 +48,11 @@ Status read_option(ObjectReader& reader, const char* key, Baseline& out) {
     return fail(ErrorCode::kInvalidArgument,
                 "{}: expected \"eager\", \"compile\", \"max-autotune\" or a candidate",
                 reader.path(key));
-  KW_TRY(out, task::portable_candidate_from_json(*value, reader.path(key)));
+  KW_TRY(out, read_baseline(*value, reader.path(key)));
   return {};
 }
 template <typename T>
-Status read_option(ObjectReader& reader, const char* key, T& out) {
+Status read_option(ObjectReader& reader, const char* key, T& out, const task::CandidateReader&) {
   return read_setting(reader, key, out);
 }
 
@@ -95,12 +96,13 @@ Json session_options(const EvalOptions& options) {
   });
 }
 
-Result<EvalOptions> eval_options_from_json(const Json& value, const std::string& where) {
+Result<EvalOptions> eval_options_from_json(const Json& value, const std::string& where,
+                                           const task::CandidateReader& read_baseline) {
   EvalOptions out;
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   Status status;
   describe(out, [&](const char* key, auto& member, const EvalOptionFacts&) {
-    if (status) status = read_option(reader, key, member);
+    if (status) status = read_option(reader, key, member, read_baseline);
   });
   if (!status) return tl::unexpected(std::move(status).error());
   KW_TRY_STATUS(reader.no_other_keys());

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "gym/compilation.h"
 #include "task/candidate.h"
+#include "task/portable_candidate.h"
 #include "task/target.h"
 
 namespace kw::gym {
@@ -130,7 +131,10 @@ Json verdict_options(const EvalOptions& options);
 // Those of them that all judgements of an open session share.
 Json session_options(const EvalOptions& options);
 // kInvalidArgument names the key: unknown, of another kind, out of its range.
-Result<EvalOptions> eval_options_from_json(const Json& value, const std::string& where);
+// read_baseline: of a baseline that is an object.
+Result<EvalOptions> eval_options_from_json(
+    const Json& value, const std::string& where,
+    const task::CandidateReader& read_baseline = task::portable_candidate_from_json);
 
 // kInvalidArgument for a number out of its range, and a number that is not one.
 Status check(const EvalOptions& options, OptionNames names, const std::string& where = "");

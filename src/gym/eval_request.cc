@@ -13,6 +13,8 @@ std::string EvalRequest::hash() const {
   identity["problem"] = problem.hash;
   identity["candidate"] = candidate.hash;
   identity["options"] = to_json(options);
+  if (const auto* baseline = std::get_if<task::Candidate>(&options.baseline))
+    identity["options"]["baseline"] = Json{{"hash", baseline->hash}};
   identity["gym_version"] = kGymVersion;
   return sha256_hex(canonical_json(identity));
 }
@@ -31,7 +33,8 @@ Result<Json> to_json(const EvalRequest& request) {
 }
 
 Result<EvalRequest> eval_request_from_json(const Json& value, const std::string& where,
-                                           const task::ProblemReader& read_problem) {
+                                           const task::ProblemReader& read_problem,
+                                           const task::CandidateReader& read_baseline) {
   EvalRequest out;
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   KW_TRY(const std::int64_t schema, reader.integer("schema"));
@@ -43,7 +46,7 @@ Result<EvalRequest> eval_request_from_json(const Json& value, const std::string&
   KW_TRY(const Json* candidate, reader.get("candidate"));
   KW_TRY(out.candidate, task::portable_candidate_from_json(*candidate, reader.path("candidate")));
   KW_TRY(const Json* options, reader.get("options"));
-  KW_TRY(out.options, eval_options_from_json(*options, reader.path("options")));
+  KW_TRY(out.options, eval_options_from_json(*options, reader.path("options"), read_baseline));
   KW_TRY_STATUS(read_setting(reader, "tenant", out.tenant));
   KW_TRY_STATUS(read_setting(reader, "trajectory", out.trajectory));
   KW_TRY_STATUS(read_setting(reader, "turn", out.turn));

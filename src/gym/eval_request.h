@@ -24,7 +24,7 @@ struct EvalRequest {
   int priority = 0;  // the higher, the earlier it begins
 
   // SHA-256 of the canonical JSON of the problem's hash, the candidate's hash, all options and the
-  // gym's version. A baseline candidate counts by its content.
+  // gym's version. A baseline candidate counts by its hash.
   std::string hash() const;
 };
 
@@ -34,6 +34,7 @@ Result<Json> to_json(const EvalRequest& request);
 // refused, with the key.
 Result<EvalRequest> eval_request_from_json(
     const Json& value, const std::string& where,
-    const task::ProblemReader& read_problem = task::problem_from_json);
+    const task::ProblemReader& read_problem = task::problem_from_json,
+    const task::CandidateReader& read_baseline = task::portable_candidate_from_json);
 
 }  // namespace kw::gym

@@ -6,7 +6,7 @@
 
 #include "gym/version.h"
 #include "os/pause.h"
-#include "service/fetched_problems.h"
+#include "service/fetched_parts.h"
 #include "service/slots.h"
 #include "service/work.h"
 
@@ -15,8 +15,8 @@ namespace {
 
 class AheadSlot {
  public:
-  AheadSlot(const AheadWorkerOptions& options, ServiceClient& client, FetchedProblems& problems)
-      : options_(options), client_(client), problems_(problems) {}
+  AheadSlot(const AheadWorkerOptions& options, ServiceClient& client, FetchedParts& parts)
+      : options_(options), client_(client), parts_(parts) {}
 
   Status run(const std::stop_token& stop) {
     Json call = {{"worker", options_.name}, {"gym_version", gym::kGymVersion}};
@@ -35,10 +35,7 @@ class AheadSlot {
 
  private:
   void compile(const Json& request, const std::stop_token& stop) {
-    const auto read = [&](const Json& value, const std::string& where) {
-      return problems_.read(value, where, stop);
-    };
-    const auto work = work_from_json(request, "request", read);
+    const auto work = work_from_json(request, "request", parts_.readers(stop));
     if (!work) return options_.on_event(work.error().message());
     const auto* judgement = std::get_if<gym::EvalRequest>(&*work);
     if (judgement == nullptr) return;
@@ -50,16 +47,16 @@ class AheadSlot {
 
   const AheadWorkerOptions& options_;
   ServiceClient& client_;
-  FetchedProblems& problems_;
+  FetchedParts& parts_;
 };
 
 }  // namespace
 
 Status run_ahead_worker(const AheadWorkerOptions& options, ServiceClient& client,
                         const std::stop_token& stop) {
-  FetchedProblems problems(client);
+  FetchedParts parts(client);
   return run_slots(options.jobs, stop, [&](const std::stop_token& ending) {
-    return AheadSlot(options, client, problems).run(ending);
+    return AheadSlot(options, client, parts).run(ending);
   });
 }
 

@@ -35,6 +35,7 @@ constexpr const char* kSchemas = R"json({
     "error": {"type": "object"}}},
   "Request": {"type": "object", "required": ["request"], "properties": {"request": {"type": "object"}}},
   "Problem": {"type": "object", "required": ["problem"], "additionalProperties": false, "properties": {"problem": {"type": "object"}}},
+  "Baseline": {"type": "object", "required": ["baseline"], "additionalProperties": false, "properties": {"baseline": {"type": "object"}}},
   "Hash": {"type": "object", "required": ["hash"], "properties": {"hash": {"type": "string"}}},
   "Group": {"type": "object", "required": ["open", "next", "ended"], "properties": {"open": {"type": "integer"}, "next": {"type": "string"},
     "ended": {"type": "array", "items": {"$ref": "#/components/schemas/Task"}}}},
@@ -74,13 +75,15 @@ struct Described {
   std::string_view method, path, summary;
   const char *body, *answer;  // schemas; body: nullptr for none; answer: nullptr for text
 };
-constexpr std::array<Described, 21> kDescribed = {{
+constexpr std::array<Described, 23> kDescribed = {{
     {"POST", "/v1/tasks", "Submit tasks, all or none", "NewTasks", "Ids"},
     {"GET", "/v1/tasks/{id}", "A task's state; waits for its end", nullptr, "Task"},
     {"GET", "/v1/tasks/{id}/request", "What a task asks for", nullptr, "Request"},
     {"DELETE", "/v1/tasks/{id}", "Cancel a task", nullptr, "Task"},
     {"POST", "/v1/problems", "Make a problem known", "Problem", "Hash"},
     {"GET", "/v1/problems/{hash}", "A problem that is known", nullptr, "Problem"},
+    {"POST", "/v1/baselines", "Make a baseline candidate known", "Baseline", "Hash"},
+    {"GET", "/v1/baselines/{hash}", "A baseline that is known", nullptr, "Baseline"},
     {"GET", "/v1/groups/{name}", "The tasks of a group that have ended", nullptr, "Group"},
     {"GET", "/v1/groups/{name}/events", "The same as server-sent events", nullptr, nullptr},
     {"POST", "/v1/leases", "Take tasks", "LeaseCall", "Leases"},

@@ -1,8 +1,25 @@
 #include "service/problem_shelf.h"
 
 #include "base/check.h"
+#include "base/result.h"
+#include "base/text.h"
 
 namespace kw::service {
+namespace {
+
+constexpr std::string_view kBaseline = "baseline:";
+
+}  // namespace
+
+std::string baseline_key(const std::string& hash) {
+  return std::string(kBaseline) + hash;
+}
+
+std::string name_of_part(const std::string& key) {
+  const bool is_baseline = key.starts_with(kBaseline);
+  return fmt::format("{} {}", is_baseline ? "baseline" : "problem",
+                     printable(key.substr(is_baseline ? kBaseline.size() : 0), 80));
+}
 
 void ProblemShelf::begin_idle(Known& known, const std::string& hash) {
   known.idle = idle_.insert(idle_.end(), hash);

@@ -1,5 +1,6 @@
-// ProblemShelf: the problems that a server knows, by their hashes, so that each is sent and stored
-// once. Those of tasks under way are kept; of the others the ones that were wanted last.
+// ProblemShelf: the problems and the baseline candidates that a server knows, so that each is sent
+// and stored once. Those of tasks under way are kept; of the others the ones that were wanted last.
+// A problem's key is its hash, that of a baseline baseline_key().
 #pragma once
 #include <cstddef>
 #include <list>
@@ -10,12 +11,16 @@
 
 namespace kw::service {
 
-struct ShelfLimits {  // of problems that no task under way has
+std::string baseline_key(const std::string& hash);
+// "problem 0123...", for people.
+std::string name_of_part(const std::string& key);
+
+struct ShelfLimits {  // of what no task under way has
   std::size_t most_idle = 1000;
   std::size_t most_idle_bytes = std::size_t{256} << 20U;
 };
 
-// One caller at a time. A text is the problem's JSON.
+// One caller at a time. A text is the JSON of a problem or a candidate.
 class ProblemShelf {
  public:
   explicit ProblemShelf(ShelfLimits limits) : limits_(limits) {}

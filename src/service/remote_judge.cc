@@ -1,5 +1,7 @@
 #include "service/remote_judge.h"
 
+#include <atomic>
+#include <map>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -97,25 +99,34 @@ class RemoteJudge : public gym::Judge {
     }
   }
 
-  // The problem is sent where the server does not know it.
+  // Problem and baseline are sent where the server does not know them.
   Result<std::string> submit(const Work& work, const std::stop_token& stop) {
     KW_TRY(Json body, to_json(work));
-    Json problem;
-    if (const std::string hash = problem_of(work); !hash.empty()) {
-      problem = std::move(body["problem"]);
-      refer_to_problem(body, hash);
-    }
+    const WorkParts parts = take_parts(work, body);
     Json task = {{"request", std::move(body)}, {"submission", unique_name()}};
     if (isolation_ != sandbox::Level::kNone) task["isolation"] = to_string(isolation_);
     const Json tasks = {{"tasks", Json::array({std::move(task)})}};
+    const std::uint64_t sent_before = sent_.load();
     auto accepted = client_->call_patiently("POST", "/v1/tasks", tasks, stop);
-    if (!accepted && accepted.error().code() == ErrorCode::kNotFound && !problem.is_null()) {
-      KW_TRY_STATUS(send_problem(*client_, problem, stop));
+    if (!accepted && accepted.error().code() == ErrorCode::kNotFound) {
+      KW_TRY_STATUS(send(parts, sent_before, stop));
       accepted = client_->call_patiently("POST", "/v1/tasks", tasks, stop);
     }
     if (accepted) return id_in(*accepted);
     if (stop.stop_requested()) withdraw(tasks);
     return tl::unexpected(std::move(accepted).error());
+  }
+
+  // Of many judgements that begin together with the same problem one sends it. before: the value of
+  // sent_ when the server was asked.
+  Status send(const WorkParts& parts, std::uint64_t before, const std::stop_token& stop) {
+    std::lock_guard lock(sending_);
+    const std::string name = parts.problem.hash + " " + parts.baseline.hash;
+    if (const auto last = sent_at_.find(name); last != sent_at_.end() && last->second > before)
+      return {};
+    KW_TRY_STATUS(send_parts(*client_, parts, stop));
+    sent_at_[name] = ++sent_;
+    return {};
   }
 
   // A stop may have cut the answer off: the same submission again tells the id.
@@ -151,6 +162,9 @@ class RemoteJudge : public gym::Judge {
   const sandbox::Level isolation_;
   std::mutex mutex_;  // guards told_
   std::set<std::string> told_;
+  std::mutex sending_;                            // guards sent_at_
+  std::atomic<std::uint64_t> sent_ = 0;           // how often parts were sent
+  std::map<std::string, std::uint64_t> sent_at_;  // the number of the last time, by hashes
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "os/pause.h"
 #include "service/address_file.h"
 #include "service/patience.h"
+#include "service/work.h"
 
 namespace kw::service {
 namespace {
@@ -48,10 +49,15 @@ std::string unique_name() {
   return fmt::format("{:016x}{:016x}", entropy_seed(), entropy_seed());
 }
 
-Status send_problem(ServiceClient& client, const Json& problem, const std::stop_token& stop) {
-  auto known = client.call_patiently("POST", "/v1/problems", {{"problem", problem}}, stop);
-  if (!known) return tl::unexpected(std::move(known).error());
-  return {};
+Status send_parts(ServiceClient& client, const WorkParts& parts, const std::stop_token& stop) {
+  const auto send = [&](const char* path, const char* key, const WorkPart& part) -> Status {
+    if (part.whole.is_null()) return {};
+    auto known = client.call_patiently("POST", path, {{key, part.whole}}, stop);
+    if (!known) return tl::unexpected(std::move(known).error());
+    return {};
+  };
+  KW_TRY_STATUS(send("/v1/problems", "problem", parts.problem));
+  return send("/v1/baselines", "baseline", parts.baseline);
 }
 
 ServiceClient::ServiceClient(ServiceClientOptions options)

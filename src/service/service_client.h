@@ -31,8 +31,10 @@ struct ServiceClientOptions {
 std::string token_of_environment();
 
 class ServiceClient;
-// Makes a problem known to the server, so that requests can name it by its hash. problem: JSON.
-Status send_problem(ServiceClient& client, const Json& problem, const std::stop_token& stop);
+struct WorkParts;
+// Makes the problem and the baseline known to the server, so that requests can name them by their
+// hashes. Parts that are references are not sent.
+Status send_parts(ServiceClient& client, const WorkParts& parts, const std::stop_token& stop);
 
 // A name for a submission or a lease that no other call has: 32 hexadecimal digits. The same name
 // at every try keeps what is asked for from being done twice.

@@ -15,7 +15,7 @@
 #include "net/server.h"
 #include "os/file.h"
 #include "service/ahead_worker.h"
-#include "service/fetched_problems.h"
+#include "service/fetched_parts.h"
 #include "service/intent_file.h"
 #include "service/remote_judge.h"
 #include "service/task_api.h"
@@ -441,6 +441,40 @@ TEST_F(ServiceTest, AProblemIsStoredOnceAndNamedByItsHash) {
   EXPECT_EQ(call("GET", "/v1/problems/" + hash).value()["problem"], whole);
 }
 
+TEST_F(ServiceTest, ABaselineIsStoredOnceAndNamedByItsHash) {
+  gym::EvalRequest request = relu_request();
+  request.options.baseline = request.candidate;
+  const std::string hash = request.candidate.hash;
+  const Json whole = gym::to_json(request).value();
+  const Json baseline = whole["options"]["baseline"];
+  Json task = task_body();
+  task["request"] = whole;
+  task["request"]["options"]["baseline"] = {{"hash", hash}};
+  const auto unknown = call("POST", "/v1/tasks", tasks(task));
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(unknown.error().message(), "tasks[0].request.options.baseline: no baseline " + hash +
+                                           " here: send it whole, or first to POST /v1/baselines");
+  EXPECT_EQ(call("GET", "/v1/baselines/" + hash).error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(call("POST", "/v1/baselines", {{"baseline", baseline}}).value()["hash"], hash);
+  EXPECT_EQ(call("GET", "/v1/baselines/" + hash).value()["baseline"], baseline);
+  EXPECT_EQ(call("GET", "/v1/problems/" + hash).error().code(), ErrorCode::kNotFound);
+  ASSERT_TRUE(call("POST", "/v1/tasks", tasks(task)).has_value());
+  // The same judgement with the whole baseline joins it.
+  task["request"] = whole;
+  ASSERT_TRUE(call("POST", "/v1/tasks", tasks(task)).has_value());
+  EXPECT_EQ(call("GET", "/healthz").value()["waiting"], 1);
+  const Json leased = lease();
+  EXPECT_EQ(leased["request"]["options"]["baseline"], Json({{"hash", hash}}));
+  FetchedParts parts(*client);
+  const std::stop_token never;
+  const auto read = work_from_json(leased["request"], "request", parts.readers(never));
+  ASSERT_TRUE(read.has_value()) << read.error().message();
+  const auto& options = std::get<gym::EvalRequest>(*read).options;
+  EXPECT_EQ(task::candidate_hash(std::get<task::Candidate>(options.baseline)), hash);
+  EXPECT_EQ(std::get<gym::EvalRequest>(*read).hash(), request.hash());
+}
+
 TEST_F(ServiceTest, AProblemThatCameWholeIsKnownFromThenOn) {
   ASSERT_TRUE(call("POST", "/v1/tasks", tasks(task_body())).has_value());
   const std::string hash = relu_request().problem.hash;
@@ -460,13 +494,15 @@ TEST_F(ServiceTest, AWorkerRefusesAnotherProblemThanTheOneItAskedFor) {
   const auto liar = net::Server::start({}, std::move(routes)).value();
   const auto of_liar =
       ServiceClient::make({.url = liar->origin(), .patience = std::chrono::seconds(0)}).value();
-  FetchedProblems problems(*of_liar);
-  const auto read = problems.read({{"hash", "0123"}}, "problem", {});
+  FetchedParts parts(*of_liar);
+  const std::stop_token never;
+  const auto readers = parts.readers(never);
+  const auto read = readers.problem({{"hash", "0123"}}, "problem");
   ASSERT_FALSE(read.has_value());
   EXPECT_EQ(read.error().code(), ErrorCode::kDataLoss);
-  EXPECT_TRUE(problems.read({{"hash", relu_request().problem.hash}}, "problem", {}).has_value());
+  EXPECT_TRUE(readers.problem({{"hash", relu_request().problem.hash}}, "problem").has_value());
   liar->stop(std::chrono::seconds(1));
-  EXPECT_TRUE(problems.read({{"hash", relu_request().problem.hash}}, "problem", {}).has_value())
+  EXPECT_TRUE(readers.problem({{"hash", relu_request().problem.hash}}, "problem").has_value())
       << "it is kept";
 }
 

@@ -11,7 +11,7 @@
 namespace kw::service {
 namespace {
 
-constexpr int kSchema = 5;
+constexpr int kSchema = 6;  // since 6 requests may name a baseline by its hash
 constexpr const char* kTables = R"(
 CREATE TABLE IF NOT EXISTS jobs(id INTEGER PRIMARY KEY, key TEXT NOT NULL, tenant TEXT NOT NULL, state INTEGER NOT NULL,
   epoch INTEGER NOT NULL, lost INTEGER NOT NULL, failures INTEGER NOT NULL, worker TEXT NOT NULL,

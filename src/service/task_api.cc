@@ -12,6 +12,7 @@
 #include "net/url.h"
 #include "service/overview_json.h"
 #include "service/task_messages.h"
+#include "task/portable_candidate.h"
 #include "task/portable_problem.h"
 
 namespace kw::service {
@@ -164,12 +165,24 @@ class GroupEvents : public std::enable_shared_from_this<GroupEvents> {
   net::ResponseStream stream_;
 };
 
-Result<ProblemRow> uploaded_problem(const Json& body) {
+// What requests can name by its hash, once it was sent.
+struct Part {
+  std::string hash = {}, key = {};  // key: as the shelf has it
+  std::string text = {};            // JSON
+};
+Result<Part> uploaded_problem(const Json& body) {
   KW_TRY(ObjectReader reader, ObjectReader::make(body, ""));
   KW_TRY(const Json* problem, reader.get("problem"));
   KW_TRY_STATUS(reader.no_other_keys());
   KW_TRY(const task::Problem read, task::problem_from_json(*problem, "problem"));
-  return ProblemRow{.hash = read.hash, .text = problem->dump()};
+  return Part{.hash = read.hash, .key = read.hash, .text = problem->dump()};
+}
+Result<Part> uploaded_baseline(const Json& body) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(body, ""));
+  KW_TRY(const Json* baseline, reader.get("baseline"));
+  KW_TRY_STATUS(reader.no_other_keys());
+  KW_TRY(const task::Candidate read, task::portable_candidate_from_json(*baseline, "baseline"));
+  return Part{.hash = read.hash, .key = baseline_key(read.hash), .text = baseline->dump()};
 }
 
 // Why no patience helps with a submission that is over its tenant's quota by itself.
@@ -226,22 +239,23 @@ class TaskRoutes {
                     });
   }
 
-  void put_problem(const net::Request& request, net::Responder responder) const {
+  void put_part(const net::Request& request, net::Responder responder,
+                Result<Part> (*read)(const Json& body)) const {
     auto body = net::json_body(request);
     if (!body) return responder.send(std::move(body.error()));
-    auto problem = uploaded_problem(*body);
-    if (!problem) return responder.send(refusal_of_body(problem.error()));
-    service_.put_problem(problem->hash, std::move(problem->text),
-                         [shared = share(std::move(responder))](auto hash) {
-                           if (!hash) return shared->send(refusal(hash.error()));
-                           shared->send(net::json_response({{"hash", *hash}}));
-                         });
+    auto part = read(*body);
+    if (!part) return responder.send(refusal_of_body(part.error()));
+    service_.put_part(std::move(part->key), std::move(part->text),
+                      [hash = part->hash, shared = share(std::move(responder))](auto stored) {
+                        if (!stored) return shared->send(refusal(stored.error()));
+                        shared->send(net::json_response({{"hash", hash}}));
+                      });
   }
 
-  void problem(const net::Request& request, net::Responder responder) const {
-    service_.problem(request.parameter("hash"), [shared = share(std::move(responder))](auto text) {
+  void part(std::string key, const char* name, net::Responder responder) const {
+    service_.part(std::move(key), [name, shared = share(std::move(responder))](auto text) {
       if (!text) return shared->send(refusal(text.error()));
-      shared->send(json_text_response(fmt::format(R"({{"problem":{}}})", *text)));
+      shared->send(json_text_response(fmt::format(R"({{"{}":{}}})", name, *text)));
     });
   }
 
@@ -504,9 +518,10 @@ std::optional<net::Response> refuse_caller(const Callers& callers, const net::Re
   const bool is_of_all = request.path == "/v1/queue" || request.path == "/metrics" ||
                          request.path == "/queue/status" || request.path == "/workers/status" ||
                          request.path.starts_with("/monitoring/");
-  // Whoever knows a problem's hash may read it, and workers must.
-  const bool is_problem = request.method == "GET" && request.path.starts_with("/v1/problems/");
-  const bool may = who->may(scope_of(request)) || (is_problem && who->may(Scope::kWork));
+  // Whoever knows the hash of a problem or a baseline may read it, and workers must.
+  const bool is_part = request.method == "GET" && (request.path.starts_with("/v1/problems/") ||
+                                                   request.path.starts_with("/v1/baselines/"));
+  const bool may = who->may(scope_of(request)) || (is_part && who->may(Scope::kWork));
   if (may && (who->tenant.empty() || !is_of_all)) return std::nullopt;
   callers.audit(*who, "refused", {{"path", request.path}, {"why", "not in the token's scopes"}});
   return net::error_response(
@@ -534,9 +549,15 @@ net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Call
   using R = const TaskRoutes&;
   using Q = const net::Request&;
   add("POST", "/v1/tasks", [](R r, Q q, net::Responder to) { r.submit(q, std::move(to)); });
-  add("POST", "/v1/problems", [](R r, Q q, net::Responder to) { r.put_problem(q, std::move(to)); });
+  add("POST", "/v1/problems",
+      [](R r, Q q, net::Responder to) { r.put_part(q, std::move(to), uploaded_problem); });
+  add("POST", "/v1/baselines",
+      [](R r, Q q, net::Responder to) { r.put_part(q, std::move(to), uploaded_baseline); });
   add("GET", "/v1/problems/{hash}",
-      [](R r, Q q, net::Responder to) { r.problem(q, std::move(to)); });
+      [](R r, Q q, net::Responder to) { r.part(q.parameter("hash"), "problem", std::move(to)); });
+  add("GET", "/v1/baselines/{hash}", [](R r, Q q, net::Responder to) {
+    r.part(baseline_key(q.parameter("hash")), "baseline", std::move(to));
+  });
   add("GET", "/v1/tasks/{id}", [](R r, Q q, net::Responder to) { r.status(q, std::move(to)); });
   add("GET", "/v1/tasks/{id}/request",
       [](R r, Q q, net::Responder to) { r.asked(q, std::move(to)); });

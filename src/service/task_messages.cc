@@ -48,8 +48,12 @@ Result<Submission> submission_of(Json& value, const std::string& where) {
   out.needs.isolation = *level;
   // A task that demands more does not join a judgement of less.
   if (*level != sandbox::Level::kNone) out.key += "/" + isolation;
-  out.problem = std::move(asked.problem);
-  if (!asked.whole_problem.is_null()) out.problem_text = asked.whole_problem.dump();
+  const auto put = [](WorkPart& part, std::string& hash, std::string& text) {
+    hash = std::move(part.hash);
+    if (!part.whole.is_null()) text = part.whole.dump();
+  };
+  put(asked.parts.problem, out.problem, out.problem_text);
+  put(asked.parts.baseline, out.baseline, out.baseline_text);
   if (const auto* judgement = std::get_if<gym::EvalRequest>(&asked.work)) {
     out.tenant = judgement->tenant;
     out.priority = judgement->priority;

@@ -257,7 +257,7 @@ void TaskService::submit(std::vector<Submission> submissions, Reply<Submitted> r
   call<Submitted>(std::move(reply),
                   [submissions = std::move(submissions)](
                       TaskTable& table, TaskTable::Time now) mutable -> Result<Submitted> {
-                    KW_TRY_STATUS(table.knows_problems(submissions));
+                    KW_TRY_STATUS(table.knows_parts(submissions));
                     Submitted out{.no_room = table.lacks_room(submissions, now)};
                     if (out.no_room) return out;
                     for (Submission& each : submissions)
@@ -266,18 +266,18 @@ void TaskService::submit(std::vector<Submission> submissions, Reply<Submitted> r
                   });
 }
 
-void TaskService::put_problem(std::string hash, std::string text, Reply<std::string> reply) {
+void TaskService::put_part(std::string key, std::string text, Reply<std::string> reply) {
   call<std::string>(std::move(reply),
-                    [hash = std::move(hash), text = std::move(text)](
+                    [key = std::move(key), text = std::move(text)](
                         TaskTable& table, TaskTable::Time) mutable -> Result<std::string> {
-                      table.put_problem(hash, std::move(text));
-                      return std::move(hash);
+                      table.put_part(key, std::move(text));
+                      return std::move(key);
                     });
 }
 
-void TaskService::problem(std::string hash, Reply<std::string> reply) {
-  call<std::string>(std::move(reply), [hash = std::move(hash)](TaskTable& table, TaskTable::Time) {
-    return table.problem(hash);
+void TaskService::part(std::string key, Reply<std::string> reply) {
+  call<std::string>(std::move(reply), [key = std::move(key)](TaskTable& table, TaskTable::Time) {
+    return table.part(key);
   });
 }
 

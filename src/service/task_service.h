@@ -64,8 +64,9 @@ class TaskService {
   };
   void submit(std::vector<Submission> submissions, Reply<Submitted> reply);
   // So that requests can name it by its hash. text: its JSON.
-  void put_problem(std::string hash, std::string text, Reply<std::string> reply);
-  void problem(std::string hash, Reply<std::string> reply);
+  // key: as the shelf has it. It replies with the key.
+  void put_part(std::string key, std::string text, Reply<std::string> reply);
+  void part(std::string key, Reply<std::string> reply);
   // As soon as the ticket is final, or when the wait is over.
   // tenant: whose ticket it must be, else kNotFound; empty: anybody's.
   void status(TicketId ticket, const std::string& tenant, std::chrono::milliseconds wait,

@@ -49,14 +49,23 @@ gym::Queue::Accepted TaskTable::enter(const JobRow& job, const Submission& submi
   return out;
 }
 
-void TaskTable::put_problem(const std::string& hash, std::string text) {
-  shelf_.put(hash, std::move(text));
+void TaskTable::put_part(const std::string& key, std::string text) {
+  shelf_.put(key, std::move(text));
 }
 
-Result<std::string> TaskTable::problem(const std::string& hash) {
-  if (const std::string* text = shelf_.find(hash)) return *text;
-  return fail(ErrorCode::kNotFound, "no problem {}: it never was, or it is forgotten",
-              printable(hash, 80));
+Result<std::string> TaskTable::part(const std::string& key) {
+  if (const std::string* text = shelf_.find(key)) return *text;
+  return fail(ErrorCode::kNotFound, "no {}: it never was, or it is forgotten", name_of_part(key));
+}
+
+void TaskTable::hold_parts(const Job& job) {
+  if (!job.row.problem.empty()) shelf_.hold(job.row.problem);
+  if (!job.baseline.empty()) shelf_.hold(baseline_key(job.baseline));
+}
+
+void TaskTable::let_go_parts(const Job& job) {
+  if (!job.row.problem.empty()) shelf_.let_go(job.row.problem);
+  if (!job.baseline.empty()) shelf_.let_go(baseline_key(job.baseline));
 }
 
 TicketId TaskTable::submit(Submission submission, Time now) {
@@ -92,8 +101,11 @@ TicketId TaskTable::submit(Submission submission, Time now) {
     fresh.row.id = job_id;
     fresh.row.request = std::move(submission.request);
     if (!submission.problem_text.empty())
-      shelf_.put(fresh.row.problem, std::move(submission.problem_text));
-    if (!fresh.row.problem.empty()) shelf_.hold(fresh.row.problem);
+      put_part(fresh.row.problem, std::move(submission.problem_text));
+    fresh.baseline = std::move(submission.baseline);
+    if (!submission.baseline_text.empty())
+      put_part(baseline_key(fresh.baseline), std::move(submission.baseline_text));
+    hold_parts(fresh);
     waiting_bytes_ += fresh.row.request->size();
     ++counts_.waiting;
     activity_.count_waiting(fresh.row.tenant, 1);
@@ -323,7 +335,7 @@ void TaskTable::end(Job& job, JobState state, std::optional<std::string> answer,
   for (TicketId ticket : job.tickets)
     if (tickets_.at(ticket).row.state == TicketState::kOpen) note_end(tickets_.at(ticket));
   waiting_bytes_ -= text_of(job.row).size();
-  if (!job.row.problem.empty()) shelf_.let_go(job.row.problem);
+  let_go_parts(job);
   set_state(job, state);
   switch (state) {
     case JobState::kDone:

@@ -55,12 +55,14 @@ struct Submission {
   std::int64_t most_seconds = 0;  // of judging in an hour
   int weight = 1;                 // of the tenant; not stored: after a restart it is 1
   int priority = 0;
-  std::int64_t timeout_ms = 0;    // 0: none
-  std::string group = {};         // tickets of a group can be waited for together; empty: none
-  Needs needs = {};               // of the worker; part of the key
-  std::string problem = {};       // hash; empty: none
-  std::string problem_text = {};  // JSON; empty: the table must know the problem
-  std::string request = {};       // JSON; its problem is a reference
+  std::int64_t timeout_ms = 0;     // 0: none
+  std::string group = {};          // tickets of a group can be waited for together; empty: none
+  Needs needs = {};                // of the worker; part of the key
+  std::string problem = {};        // hash; empty: none
+  std::string problem_text = {};   // JSON; empty: the table must know the problem
+  std::string baseline = {};       // hash of a baseline candidate; empty: none
+  std::string baseline_text = {};  // as problem_text
+  std::string request = {};        // JSON; problem and baseline are references
 };
 
 struct Lease {
@@ -119,11 +121,13 @@ class TaskTable {
   // When too much waits already, or too much of the owner. Submissions that are known by name need
   // no room. All are of one owner.
   std::optional<NoRoom> lacks_room(const std::vector<Submission>& submissions, Time now) const;
-  // kNotFound names the first submission whose problem is neither known nor in one before it.
-  Status knows_problems(const std::vector<Submission>& submissions) const;
-  void put_problem(const std::string& hash, std::string text);
+  // kNotFound names the first submission whose problem or baseline is neither known nor in one
+  // before it.
+  Status knows_parts(const std::vector<Submission>& submissions) const;
+  // key: a problem's hash, or baseline_key().
+  void put_part(const std::string& key, std::string text);
   // JSON. kNotFound.
-  Result<std::string> problem(const std::string& hash);
+  Result<std::string> part(const std::string& key);
   TicketId submit(Submission submission, Time now);
   // Whether a ticket is the tenant's; an empty tenant sees all. True for a ticket that is not
   // known.
@@ -207,6 +211,7 @@ class TaskTable {
     Time lease_begin = {}, lease_end = Time::max();
     std::vector<TicketId> tickets = {};
     Needs needs = {};
+    std::string baseline = {};   // hash; empty: none, or it is final
     AnswerSummary summary = {};  // of its answer, unless that is older than the server's start
   };
   struct Ticket {
@@ -243,6 +248,8 @@ class TaskTable {
   void look_at_retries(Time now);
   void look_at_wants(Time now);
   void refuse(Job& job);
+  void hold_parts(const Job& job);
+  void let_go_parts(const Job& job);
   void note_uncompiled(const Job& job, int priority);
   std::optional<Pace> pace(const Needs& needs = {}) const;
   double share_of(const std::string& tenant) const;
@@ -259,7 +266,7 @@ class TaskTable {
 
   const TaskOptions options_;
   gym::Queue queue_;
-  ProblemShelf shelf_;  // a job holds its problem until it is final
+  ProblemShelf shelf_;  // a job holds its problem and its baseline until it is final
   std::uint64_t next_ = 1;
   std::map<JobId, Job> jobs_;
   std::map<TicketId, Ticket> tickets_;

@@ -1,6 +1,6 @@
 // Whether submissions are accepted: room, quotas of owners, and problems.
 #include <algorithm>
-#include <string_view>
+#include <string>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -46,6 +46,7 @@ std::optional<NoRoom> TaskTable::lacks_room(const std::vector<Submission>& submi
     bytes += each.request.size();
     requested += each.request.size();
     if (!shelf_.contains(each.problem)) bytes += each.problem_text.size();
+    if (!shelf_.contains(baseline_key(each.baseline))) bytes += each.baseline_text.size();
     ++fresh;
   }
   if (fresh == 0) return std::nullopt;
@@ -61,18 +62,24 @@ std::optional<NoRoom> TaskTable::lacks_room(const std::vector<Submission>& submi
                 .after = retry_after(pace(), tasks)};
 }
 
-Status TaskTable::knows_problems(const std::vector<Submission>& submissions) const {
-  std::unordered_set<std::string_view> whole;
+Status TaskTable::knows_parts(const std::vector<Submission>& submissions) const {
+  std::unordered_set<std::string> whole;
+  const auto knows = [&](const std::string& key, const std::string& text) {
+    if (!text.empty()) whole.insert(key);
+    return whole.contains(key) || shelf_.contains(key);
+  };
   for (std::size_t i = 0; i < submissions.size(); ++i) {
     const Submission& each = submissions[i];
-    if (!each.problem_text.empty()) whole.insert(each.problem);
-    if (each.problem.empty() || whole.contains(each.problem) || shelf_.contains(each.problem))
-      continue;
+    const std::string baseline = baseline_key(each.baseline);
+    const bool knows_problem = each.problem.empty() || knows(each.problem, each.problem_text);
+    const bool knows_baseline = each.baseline.empty() || knows(baseline, each.baseline_text);
+    if (knows_problem && knows_baseline) continue;
     if (!each.submission.empty() && by_submission_.contains(each.submission)) continue;
     return fail(ErrorCode::kNotFound,
-                "tasks[{}].request.problem: no problem {} here: send it whole, or first to POST "
-                "/v1/problems",
-                i, printable(each.problem, 80));
+                "tasks[{}].request.{}: no {} here: send it whole, or first to POST /v1/{}", i,
+                knows_problem ? "options.baseline" : "problem",
+                name_of_part(knows_problem ? baseline : each.problem),
+                knows_problem ? "baselines" : "problems");
   }
   return {};
 }

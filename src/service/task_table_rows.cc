@@ -26,7 +26,9 @@ void TaskTable::restore(const Rows& rows, Time now) {
     job.row = row;
     if (row.needs.empty() && !service::is_final(row.state)) job.row.needs = needs_of_request(row);
     job.needs = needs_of_text(job.row.needs);
-    if (!row.problem.empty() && !service::is_final(row.state)) shelf_.hold(row.problem);
+    if (service::is_final(row.state)) continue;
+    job.baseline = baseline_in(row.request.value_or(""));
+    hold_parts(job);
   }
   for (const TicketRow& row : rows.tickets) {
     tickets_[row.id].row = row;
@@ -53,7 +55,7 @@ void TaskTable::restore_queue(Time now) {
           job.queued = enter(job.row, {}, tickets_.at(ticket), now).job;
       if (job.queued == 0) {  // its worker was to stop
         job.row.state = JobState::kCancelled;
-        if (!job.row.problem.empty()) shelf_.let_go(job.row.problem);
+        let_go_parts(job);
         changed_jobs_.insert(id);
         continue;
       }

@@ -413,14 +413,14 @@ TEST_F(TaskTableTest, ARequestMayNameAProblemThatIsKnownOrCameBefore) {
   const auto asks = [](const char* problem, const char* text) {
     return Submission{.key = problem, .problem = problem, .problem_text = text, .request = "{}"};
   };
-  const auto unknown = table.knows_problems({asks("p", "text"), asks("p", ""), asks("q", "")});
+  const auto unknown = table.knows_parts({asks("p", "text"), asks("p", ""), asks("q", "")});
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().code(), ErrorCode::kNotFound);
   EXPECT_EQ(unknown.error().message(),
             "tasks[2].request.problem: no problem q here: send it whole, or first to POST "
             "/v1/problems");
-  table.put_problem("q", "other text");
-  EXPECT_TRUE(table.knows_problems({asks("p", "text"), asks("p", ""), asks("q", "")}));
+  table.put_part("q", "other text");
+  EXPECT_TRUE(table.knows_parts({asks("p", "text"), asks("p", ""), asks("q", "")}));
 }
 
 TEST_F(TaskTableTest, TheProblemsOfWaitingTasksTakeRoomOnce) {
@@ -469,11 +469,11 @@ TEST(SqliteStorage, TakesOverFilesOfOlderSchemas) {
       .jobs = {{.id = 2, .key = "k", .request = R"({"problem":{"name":"relu"}})"}},
       .tickets = {{.id = 1, .job = 2, .submission = "s"}},
       .next_id = 3};
-  for (const int schema : {1, 2, 3, 4}) {
+  for (const int schema : {1, 2, 3, 4, 5}) {
     const auto folder = os::TempDir::make("kw-tasks-");
     ASSERT_TRUE(folder.has_value());
     ASSERT_TRUE(open_sqlite_storage(folder->path()).value()->commit(changes));
-    change_file(folder->path(), to_fourth + (schema < 4 ? to_third : "") +
+    change_file(folder->path(), (schema < 5 ? to_fourth : "") + (schema < 4 ? to_third : "") +
                                     (schema < 3 ? to_second : "") + (schema == 1 ? to_first : "") +
                                     fmt::format("PRAGMA user_version={};", schema));
     auto storage = open_sqlite_storage(folder->path());
@@ -538,11 +538,11 @@ TEST(SqliteStorage, RefusesAFileOfALaterSchema) {
   const auto folder = os::TempDir::make("kw-tasks-");
   ASSERT_TRUE(folder.has_value());
   ASSERT_TRUE(open_sqlite_storage(folder->path()).has_value());
-  change_file(folder->path(), "PRAGMA user_version=6;");
+  change_file(folder->path(), "PRAGMA user_version=7;");
   const auto storage = open_sqlite_storage(folder->path());
   ASSERT_FALSE(storage.has_value());
   EXPECT_EQ(storage.error().code(), ErrorCode::kUnsupported);
-  EXPECT_NE(storage.error().message().find("schema 6"), std::string::npos);
+  EXPECT_NE(storage.error().message().find("schema 7"), std::string::npos);
 }
 
 TEST(SqliteStorage, IsForOneServerAndRefusesOtherFiles) {

@@ -145,6 +145,19 @@ Result<std::size_t> kind_of_answer(ObjectReader& reader) {
   return *kind;
 }
 
+// The value that a reference stands for is known by its hash alone.
+template <typename T>
+Result<T> whole_or_hash(const Json& value, const std::string& where,
+                        Result<T> (*read)(const Json&, const std::string&)) {
+  auto hash = hash_in_reference(value);
+  if (!hash) return read(value, where);
+  if (hash->size() != 64 || hash->find_first_not_of("0123456789abcdef") != hash->npos)
+    return fail(ErrorCode::kInvalidArgument, "{}.hash: expected 64 hexadecimal digits", where);
+  T out;
+  out.hash = std::move(*hash);
+  return out;
+}
+
 }  // namespace
 
 Result<Json> to_json(const Work& work) {
@@ -152,21 +165,23 @@ Result<Json> to_json(const Work& work) {
 }
 
 Result<Work> work_from_json(const Json& value, const std::string& where,
-                            const task::ProblemReader& read_problem) {
+                            const WorkReaders& readers) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
-  if (!reader.has("kind")) return gym::eval_request_from_json(value, where, read_problem);
+  if (!reader.has("kind"))
+    return gym::eval_request_from_json(value, where, readers.problem, readers.baseline);
   KW_TRY(const std::string kind, reader.string("kind"));
-  if (kind == "check") return all_of<gym::CheckRequest>(std::move(reader), read_problem);
-  if (kind == "trace") return all_of<gym::TraceRequest>(std::move(reader), read_problem);
-  if (kind == "describe") return all_of<DescribeRequest>(std::move(reader), read_problem);
-  if (kind == "capabilities") return all_of<CapabilitiesRequest>(std::move(reader), read_problem);
+  if (kind == "check") return all_of<gym::CheckRequest>(std::move(reader), readers.problem);
+  if (kind == "trace") return all_of<gym::TraceRequest>(std::move(reader), readers.problem);
+  if (kind == "describe") return all_of<DescribeRequest>(std::move(reader), readers.problem);
+  if (kind == "capabilities")
+    return all_of<CapabilitiesRequest>(std::move(reader), readers.problem);
   return fail(ErrorCode::kInvalidArgument,
               "{}: unknown \"{}\"; there are check, trace, describe, capabilities, and a judgement "
               "has none",
               reader.path("kind"), printable(kind, 40));
 }
 
-Json problem_reference(const std::string& hash) {
+Json reference_to(const std::string& hash) {
   return {{"hash", hash}};
 }
 
@@ -177,34 +192,43 @@ std::optional<std::string> hash_in_reference(const Json& value) {
   return hash->get<std::string>();
 }
 
-void refer_to_problem(Json& work, const std::string& hash) {
-  if (!hash.empty()) work["problem"] = problem_reference(hash);
+// Most requests have none, and are not parsed for it.
+std::string baseline_in(const std::string& request) {
+  if (request.find(R"("baseline":{)") == std::string::npos) return {};
+  const auto json = parse_json(request);
+  if (!json) return {};
+  return hash_in_reference(json->value("/options/baseline"_json_pointer, Json())).value_or("");
+}
+
+WorkParts take_parts(const Work& work, Json& json) {
+  const auto take = [](std::string hash, Json& at) {
+    WorkPart out{.hash = std::move(hash)};
+    if (!hash_in_reference(at)) out.whole = std::exchange(at, reference_to(out.hash));
+    return out;
+  };
+  WorkParts out;
+  if (std::string hash = problem_of(work); !hash.empty())
+    out.problem = take(std::move(hash), json["problem"]);
+  const auto* judgement = std::get_if<gym::EvalRequest>(&work);
+  if (judgement == nullptr) return out;
+  if (const auto* baseline = std::get_if<task::Candidate>(&judgement->options.baseline))
+    out.baseline = take(baseline->hash, json["options"]["baseline"]);
+  return out;
 }
 
 Result<AskedWork> asked_work_from_json(Json value, const std::string& where) {
-  bool is_whole = false;
-  const auto read_problem = [&](const Json& problem,
-                                const std::string& at) -> Result<task::Problem> {
-    task::Problem out;
-    auto hash = hash_in_reference(problem);
-    is_whole = !hash;
-    if (is_whole) return task::problem_from_json(problem, at);
-    if (hash->size() != 64 || hash->find_first_not_of("0123456789abcdef") != hash->npos)
-      return fail(ErrorCode::kInvalidArgument, "{}.hash: expected 64 hexadecimal digits", at);
-    out.hash = std::move(*hash);
-    return out;
-  };
-  KW_TRY(Work work, work_from_json(value, where, read_problem));
-  AskedWork out{.work = std::move(work),
-                .json = std::move(value),
-                .key = {},
-                .problem = {},
-                .whole_problem = {}};
-  out.problem = problem_of(out.work);
-  if (is_whole) {
-    out.whole_problem = std::move(out.json["problem"]);
-    refer_to_problem(out.json, out.problem);
-  }
+  const WorkReaders readers{.problem =
+                                [](const Json& each, const std::string& at) {
+                                  return whole_or_hash(each, at, task::problem_from_json);
+                                },
+                            .baseline =
+                                [](const Json& each, const std::string& at) {
+                                  return whole_or_hash(each, at,
+                                                       task::portable_candidate_from_json);
+                                }};
+  KW_TRY(Work work, work_from_json(value, where, readers));
+  AskedWork out{.work = std::move(work), .json = std::move(value), .key = {}, .parts = {}};
+  out.parts = take_parts(out.work, out.json);
   const auto* judgement = std::get_if<gym::EvalRequest>(&out.work);
   out.key =
       judgement != nullptr

@@ -40,29 +40,45 @@ using WorkAnswer =
 // A judgement is as in docs/formats/request.md; the others have a "kind". kUnsupported for a
 // problem that needs a file.
 Result<Json> to_json(const Work& work);
+// What stands in a work's JSON by itself, or may be a reference.
+struct WorkReaders {
+  task::ProblemReader problem = task::problem_from_json;
+  task::CandidateReader baseline = task::portable_candidate_from_json;
+};
 // Strict: kInvalidArgument names the key.
 Result<Work> work_from_json(const Json& value, const std::string& where,
-                            const task::ProblemReader& read_problem = task::problem_from_json);
+                            const WorkReaders& readers = {});
 // Tells what a worker must be able to do: the target, and the language where that target judges it
 // at all.
 Needs needs_of(const Work& work);
 // Work of the same problem is cheaper together: the problem's hash, or empty.
 std::string problem_of(const Work& work);
 
-// A problem's hash stands for the problem, where the other side knows it: {"hash": "..."}.
-Json problem_reference(const std::string& hash);
+// A problem's hash stands for the problem, where the other side knows it, and so does that of a
+// baseline candidate: {"hash": "..."}.
+Json reference_to(const std::string& hash);
 // The hash, when the value is a reference.
 std::optional<std::string> hash_in_reference(const Json& value);
-// Replaces the problem of a work's JSON by its reference; nothing happens to work without one.
-void refer_to_problem(Json& work, const std::string& hash);
+// The hash of a stored request's baseline, whose baseline is a reference; empty: it has none.
+std::string baseline_in(const std::string& request);
 
-// Work that somebody asks for, as a server keeps it: its problem is a reference.
+// A problem, or a baseline, apart from the work that has it.
+struct WorkPart {
+  std::string hash = {};  // empty: the work has none
+  Json whole = {};        // null: it came as a reference
+};
+// Takes the problem and the baseline candidate out of a work's JSON and leaves references there.
+struct WorkParts {
+  WorkPart problem, baseline;
+};
+WorkParts take_parts(const Work& work, Json& json);
+
+// Work that somebody asks for, as a server keeps it: problem and baseline are references.
 struct AskedWork {
-  Work work;  // a problem that came as a reference has its hash alone
+  Work work;  // what came as a reference has its hash alone
   Json json;
-  std::string key;      // equal keys ask for the same, of the same version of the gym
-  std::string problem;  // hash, or empty
-  Json whole_problem;   // null when it came as a reference
+  std::string key;  // equal keys ask for the same, of the same version of the gym
+  WorkParts parts;
 };
 Result<AskedWork> asked_work_from_json(Json value, const std::string& where);
 

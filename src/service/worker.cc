@@ -11,7 +11,7 @@
 
 #include "gym/version.h"
 #include "os/pause.h"
-#include "service/fetched_problems.h"
+#include "service/fetched_parts.h"
 #include "service/held_lease.h"
 #include "service/intent_file.h"
 #include "service/slots.h"
@@ -69,7 +69,7 @@ struct Doer {
 
 // The slots of a worker share these.
 struct Shared {
-  FetchedProblems& problems;
+  FetchedParts& parts;
   IntentFile& intents;
   Fitness& fitness;
 };
@@ -138,10 +138,7 @@ class Slot {
   }
 
   Result<WorkAnswer> answer_of(const Leased& leased, const std::stop_token& stop) {
-    KW_TRY(Work work, work_from_json(leased.request, "request",
-                                     [&](const Json& value, const std::string& where) {
-                                       return shared_.problems.read(value, where, stop);
-                                     }));
+    KW_TRY(Work work, work_from_json(leased.request, "request", shared_.parts.readers(stop)));
     problem_ = problem_of(work);
     return std::visit(Doer{judge_, stop}, std::move(work));
   }
@@ -212,11 +209,11 @@ void tell_lost(ServiceClient& client, IntentFile& intents, const WorkerOptions& 
 
 Status run_worker(const WorkerOptions& options, ServiceClient& client, gym::Judge& judge,
                   const std::stop_token& stop) {
-  FetchedProblems problems(client);
+  FetchedParts parts(client);
   KW_TRY(const auto intents, IntentFile::open(options.intents));
   tell_lost(client, *intents, options, stop);
   Fitness fitness(options.fitness);
-  Shared shared{problems, *intents, fitness};
+  Shared shared{parts, *intents, fitness};
   return run_slots(options.jobs, stop, [&](const std::stop_token& ending) {
     return Slot(options, shared, client, judge).run(ending);
   });

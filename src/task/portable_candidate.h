@@ -2,6 +2,7 @@
 // of its fields a bare file does not have. Readers take a source file as it is too.
 // docs/formats/request.md. Plain values, no threads.
 #pragma once
+#include <functional>
 #include <string>
 
 #include "base/json.h"
@@ -18,5 +19,9 @@ Json portable_candidate_to_json(const Candidate& candidate);
 // it. Every rule of the form is checked; kInvalidArgument names the field, kDataLoss says that a
 // stated hash is not the content's.
 Result<Candidate> portable_candidate_from_json(const Json& value, const std::string& where);
+
+// A candidate of a request, out of its JSON.
+using CandidateReader =
+    std::function<Result<Candidate>(const Json& value, const std::string& where)>;
 
 }  // namespace kw::task

@@ -17,15 +17,18 @@ void check_work(const Json& value) {
   KW_CHECK(again->index() == work->index());
 }
 
-// What a server keeps asks for the same, with the problem's hash in its place.
+// What a server keeps asks for the same, with the hashes of problem and baseline in their places.
 void check_asked(const Json& value) {
   const auto asked = service::asked_work_from_json(value, "");
   if (!accepted(asked)) return;
   KW_CHECK(asked->key.size() == 64);
   const auto again = service::asked_work_from_json(asked->json, "");
   KW_CHECK(again.has_value());
-  KW_CHECK(again->key == asked->key && again->problem == asked->problem);
-  KW_CHECK(again->whole_problem.is_null() && again->json == asked->json);
+  KW_CHECK(again->key == asked->key && again->json == asked->json);
+  for (const auto part : {&service::WorkParts::problem, &service::WorkParts::baseline}) {
+    KW_CHECK((again->parts.*part).hash == (asked->parts.*part).hash);
+    KW_CHECK((again->parts.*part).whole.is_null());
+  }
 }
 
 void check_answer(const Json& value) {

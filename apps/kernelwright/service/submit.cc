@@ -11,20 +11,20 @@
 #include "service/service_client.h"
 #include "service/task_messages.h"
 #include "service/work.h"
-#include "task/portable_problem.h"
 
 namespace kw::front {
 namespace {
 
+// parts: become those of the task.
 Result<Json> task_of(const SubmitCommand& command, const task::Problem& problem,
-                     task::Candidate candidate) {
+                     task::Candidate candidate, service::WorkParts& parts) {
   gym::EvalRequest request;
   request.problem = problem;
   request.candidate = std::move(candidate);
   request.options = command.options;
   request.priority = command.priority;
   KW_TRY(Json body, gym::to_json(request));
-  service::refer_to_problem(body, problem.hash);
+  parts = service::take_parts(std::move(request), body);
   Json out = {{"request", std::move(body)}, {"submission", service::unique_name()}};
   if (command.isolation_at_least != sandbox::Level::kNone)
     out["isolation"] = sandbox::to_string(command.isolation_at_least);
@@ -41,16 +41,16 @@ Result<int> run_submit(SubmitCommand command, const Services& services) {
          read_candidates(command.candidates, command.language));
   KW_TRY(auto client, service::ServiceClient::make(client_options(command.server)));
   if (command.group.empty()) command.group = service::unique_name();
-  KW_TRY(const task::PortableProblem portable, task::portable_problem(problem));
-  KW_TRY_STATUS(service::send_problem(*client, task::to_json(portable), services.stop));
+  service::WorkParts parts;
   Json ids = Json::array();
   for (std::size_t begin = 0; begin < candidates.size(); begin += service::kMaxTasksAtOnce) {
     Json body = {{"tasks", Json::array()}, {"group", command.group}};
     const std::size_t end = std::min(candidates.size(), begin + service::kMaxTasksAtOnce);
     for (std::size_t i = begin; i < end; ++i) {
-      KW_TRY(Json task, task_of(command, problem, candidates[i]));
+      KW_TRY(Json task, task_of(command, problem, candidates[i], parts));
       body["tasks"].push_back(std::move(task));
     }
+    if (begin == 0) KW_TRY_STATUS(service::send_parts(*client, parts, services.stop));
     KW_TRY(const Json accepted, client->call_patiently("POST", "/v1/tasks", body, services.stop));
     for (const Json& task : accepted.value("tasks", Json::array())) ids.push_back(task);
   }

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from typing import Any
 
+from kernelwright.candidate import Candidate
 from kernelwright.problem import Problem
 from kernelwright.service_calls import Case
 from kernelwright.verdict import NoVerdict, Verdict
@@ -45,14 +46,13 @@ class LocalJudge:
             path = _write_problem(folder, problem)
             files = []
             for index, (_, candidate) in enumerate(cases):
-                file = folder / "candidates" / str(index) / pathlib.Path(candidate.file).name
-                file.parent.mkdir(parents=True)
-                file.write_text(candidate.content, encoding="utf-8")
-                files.append(str(file))
+                files.append(_write_candidate(folder / "candidates" / str(index), candidate))
             command = [self._program, "eval", str(path), *files, "--json", "--jobs", str(self._jobs)]
             if (language := cases[0][1].language) is not None:
                 command += ["--language", language]
             for key, value in options.items():
+                if isinstance(value, Candidate):  # a baseline
+                    value = _write_candidate(folder / "baseline", value)
                 command += ["--set", f"eval.{key}={json.dumps(value) if not isinstance(value, str) else value}"]
             try:
                 done = subprocess.run(command, capture_output=True, text=True, timeout=timeout or None, check=False)
@@ -75,6 +75,13 @@ def _end_of(line: dict[str, Any]) -> Verdict | NoVerdict:
         return Verdict.from_json(line)
     except NoVerdict as error:
         return error
+
+
+def _write_candidate(folder: pathlib.Path, candidate: Candidate) -> str:
+    file = folder / pathlib.Path(candidate.file).name
+    file.parent.mkdir(parents=True)
+    file.write_text(candidate.content, encoding="utf-8")
+    return str(file)
 
 
 def _write_problem(folder: pathlib.Path, problem: Problem) -> pathlib.Path:

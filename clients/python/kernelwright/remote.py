@@ -15,7 +15,7 @@ from kernelwright.service_calls import (
     Case,
     NotKnown,
     Patience,
-    SentProblems,
+    SentParts,
     answer_of,
     pieces,
     submissions,
@@ -39,7 +39,7 @@ class RemoteJudge:
         self._server = server
         self._client: httpx.Client | None = None  # made by the first call
         self._patience = patience_seconds
-        self._sent = SentProblems()
+        self._sent = SentParts()
 
     def close(self) -> None:
         if self._client is not None:
@@ -63,12 +63,12 @@ class RemoteJudge:
     def _submit(self, cases: list[Case], options: dict[str, Any], timeout: float) -> list[str]:
         try:
             return self._submit_once(cases, options, timeout, afresh=False)
-        except NotKnown:  # the server has forgotten a problem
+        except NotKnown:  # the server has forgotten a problem or the baseline
             return self._submit_once(cases, options, timeout, afresh=True)
 
     def _submit_once(self, cases: list[Case], options: dict[str, Any], timeout: float, afresh: bool) -> list[str]:
-        for problem in self._sent.to_send(cases, afresh):
-            self._sent.add(problem, self._call("POST", "/v1/problems", {"problem": problem.to_json()}))
+        for part in self._sent.to_send(cases, options, afresh):
+            self._sent.add(part, self._call("POST", part.path, part.body))
         tasks = submissions(cases, self._sent, options, timeout)
         return [task["id"] for task in self._call("POST", "/v1/tasks", {"tasks": tasks})["tasks"]]
 
@@ -116,7 +116,7 @@ class AsyncRemoteJudge:
         self._client: httpx.AsyncClient | None = None  # made by the first call
         self._earlier: list[httpx.AsyncClient] = []  # of addresses before; calls may be under way there
         self._patience = patience_seconds
-        self._sent = SentProblems()
+        self._sent = SentParts()
 
     async def close(self) -> None:
         for client in [*self._earlier, *([self._client] if self._client is not None else [])]:
@@ -140,12 +140,12 @@ class AsyncRemoteJudge:
     async def _submit(self, cases: list[Case], options: dict[str, Any], timeout: float) -> list[str]:
         try:
             return await self._submit_once(cases, options, timeout, afresh=False)
-        except NotKnown:  # the server has forgotten a problem
+        except NotKnown:  # the server has forgotten a problem or the baseline
             return await self._submit_once(cases, options, timeout, afresh=True)
 
     async def _submit_once(self, cases: list[Case], options: dict[str, Any], timeout: float, afresh: bool) -> list[str]:
-        for problem in self._sent.to_send(cases, afresh):
-            self._sent.add(problem, await self._call("POST", "/v1/problems", {"problem": problem.to_json()}))
+        for part in self._sent.to_send(cases, options, afresh):
+            self._sent.add(part, await self._call("POST", part.path, part.body))
         tasks = submissions(cases, self._sent, options, timeout)
         return [task["id"] for task in (await self._call("POST", "/v1/tasks", {"tasks": tasks}))["tasks"]]
 

@@ -34,36 +34,62 @@ class NotKnown(NoVerdict):
     """The server does not know what the call names."""
 
 
-class SentProblems:
-    """The hashes of problems that the server was sent, so that each travels once. A server forgets problems that no
-    task has had for long; then they are sent afresh."""
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A problem or a baseline, which requests name by its hash once it was sent."""
+
+    path: str  # of the call that takes it
+    body: dict[str, Any]
+
+    def key(self) -> str:
+        return self.path + hashlib.sha256(json.dumps(self.body, sort_keys=True).encode()).hexdigest()
+
+
+def problem_part(problem: Problem) -> Part:
+    return Part("/v1/problems", {"problem": problem.to_json()})
+
+
+def baseline_part(options: dict[str, Any]) -> Part | None:
+    """None: the baseline is a form of the reference, or a hash."""
+    baseline = options.get("baseline")
+    if isinstance(baseline, Candidate):
+        return Part("/v1/baselines", {"baseline": baseline.to_json()})
+    if isinstance(baseline, dict) and set(baseline) != {"hash"}:
+        return Part("/v1/baselines", {"baseline": baseline})
+    return None
+
+
+class SentParts:
+    """The hashes of problems and baselines that the server was sent, so that each travels once. A server forgets those
+    that no task has had for long; then they are sent afresh."""
 
     def __init__(self) -> None:
         self._hashes: dict[str, str] = {}
 
-    @staticmethod
-    def _key(problem: Problem) -> str:
-        return hashlib.sha256(json.dumps(problem.to_json(), sort_keys=True).encode()).hexdigest()
-
-    def to_send(self, cases: list[Case], afresh: bool) -> list[Problem]:
+    def to_send(self, cases: list[Case], options: dict[str, Any], afresh: bool) -> list[Part]:
         """afresh: also those that were sent before."""
-        problems = {self._key(problem): problem for problem, _ in cases}
-        return [problem for key, problem in problems.items() if afresh or key not in self._hashes]
+        parts = [problem_part(problem) for problem, _ in cases]
+        baseline = baseline_part(options)
+        wanted = {part.key(): part for part in ([*parts, baseline] if baseline else parts)}
+        return [part for key, part in wanted.items() if afresh or key not in self._hashes]
 
-    def add(self, problem: Problem, answer: dict[str, Any]) -> None:
-        """answer: that of POST /v1/problems."""
-        self._hashes[self._key(problem)] = answer["hash"]
+    def add(self, part: Part, answer: dict[str, Any]) -> None:
+        """answer: that of the call which sent it."""
+        self._hashes[part.key()] = answer["hash"]
 
-    def reference(self, problem: Problem) -> dict[str, str]:
-        return {"hash": self._hashes[self._key(problem)]}
+    def reference(self, part: Part) -> dict[str, str]:
+        return {"hash": self._hashes[part.key()]}
 
 
-def submissions(cases: list[Case], sent: SentProblems, options: dict[str, Any],
+def submissions(cases: list[Case], sent: SentParts, options: dict[str, Any],
                 timeout_seconds: float) -> list[dict[str, Any]]:
     """The tasks of cases. Each has a name of its own, so that a repeated submission is the same task."""
+    baseline = baseline_part(options)
+    if baseline:
+        options = {**options, "baseline": sent.reference(baseline)}
     return [
         {
-            "request": {"schema": 1, "problem": sent.reference(problem), "candidate": candidate.to_json(),
+            "request": {"schema": 1, "problem": sent.reference(problem_part(problem)), "candidate": candidate.to_json(),
                         "options": options},
             "submission": uuid.uuid4().hex,
             "timeout_seconds": timeout_seconds,

@@ -23,7 +23,7 @@ from kernelwright.environment_messages import answer_of as end_of, frame, take_f
 from kernelwright.integrations.trl import kernel_reward  # noqa: E402
 from kernelwright.integrations.verl import compute_score  # noqa: E402
 from kernelwright.rewards import gated_reward  # noqa: E402
-from kernelwright.service_calls import Again, Patience, answer_of, verdict_of  # noqa: E402
+from kernelwright.service_calls import Again, Patience, answer_of, problem_part, verdict_of  # noqa: E402
 
 PROGRAM = os.environ.get("KW_PROGRAM", "")  # the built kernelwright; without it the real ones are left out
 ENVIRONMENT = shutil.which(str(pathlib.Path(PROGRAM).parent / "kernelwright-environment")) or ""
@@ -213,9 +213,23 @@ class RealService(unittest.TestCase):
             judge.judge_many([(DOUBLE, RIGHT), (DOUBLE, WRONG)])
             judge.judge(DOUBLE, RIGHT)
             self.assertEqual([sent.count("/v1/problems"), sent.count("/v1/tasks")], [1, 2])
-            remote._sent.add(DOUBLE, {"hash": "0" * 64})  # a problem that this server does not have
+            remote._sent.add(problem_part(DOUBLE), {"hash": "0" * 64})  # a problem that this server does not have
             self.assertEqual(judge.judge(DOUBLE, RIGHT).outcome, "passed")
             self.assertEqual([sent.count("/v1/problems"), sent.count("/v1/tasks")], [2, 4])
+
+    def test_a_baseline_is_sent_once(self):
+        with Judge(self.url, options={"timing": False, "store_evidence": False, "baseline": RIGHT}) as judge:
+            remote = judge._judge
+            sent = []
+            call = remote._call
+            remote._call = lambda method, path, body=None: sent.append((path, body)) or call(method, path, body)
+            for candidate in (RIGHT, WRONG):
+                verdict = judge.judge(DOUBLE, candidate)
+                self.assertEqual(verdict.json["baseline"], pathlib.Path(RIGHT.file).stem)
+            paths = [path for path, _ in sent]
+            self.assertEqual([paths.count("/v1/baselines"), paths.count("/v1/tasks")], [1, 2])
+            tasks = [task for path, body in sent if path == "/v1/tasks" for task in body["tasks"]]
+            self.assertEqual([set(task["request"]["options"]["baseline"]) for task in tasks], [{"hash"}] * 2)
 
     @unittest.skipUnless(ENVIRONMENT, "kernelwright-environment is not built")
     def test_an_environment_tells_what_the_gym_found(self):

@@ -112,8 +112,8 @@ void agree_through_cuts(unsigned seed, const OpenStorage& open) {
         wish.request = fmt::format("request {} '\"\x01{}", below(100), wish.problem);
         if (below(2) == 0) wish.problem_text = "text of " + wish.problem;
         if (wish.problem_text.empty()) {
-          const bool is_known = a.table->knows_problems({wish}).has_value();
-          ASSERT_EQ(b.table->knows_problems({wish}).has_value(), is_known);
+          const bool is_known = a.table->knows_parts({wish}).has_value();
+          ASSERT_EQ(b.table->knows_parts({wish}).has_value(), is_known);
           if (!is_known) break;
         }
         if (below(3) == 0) wish.submission = fmt::format("s{}", below(20));
@@ -137,8 +137,8 @@ void agree_through_cuts(unsigned seed, const OpenStorage& open) {
         ASSERT_EQ(std::tuple(x->job, x->epoch, x->request),
                   std::tuple(y->job, y->epoch, y->request));
         const std::string problem = x->request.substr(x->request.size() - 2);
-        ASSERT_EQ(a.table->problem(problem), "text of " + problem);
-        ASSERT_EQ(b.table->problem(problem), "text of " + problem);
+        ASSERT_EQ(a.table->part(problem), "text of " + problem);
+        ASSERT_EQ(b.table->part(problem), "text of " + problem);
         leases.push_back({x->job, x->epoch});
         break;
       }

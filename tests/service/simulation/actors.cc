@@ -113,7 +113,7 @@ void Client::send_problems() {
   call_patiently<std::string>(
       scene_, is_gone_,
       [problem](TaskService& service, TaskService::Reply<std::string> reply) {
-        service.put_problem(problem, "{}", std::move(reply));
+        service.put_part(problem, "{}", std::move(reply));
       },
       [this](const Result<std::string>&, Time) {
         if (++polled_ < wishes_.size()) return send_problems();
