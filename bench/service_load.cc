@@ -197,6 +197,7 @@ class Load {
     verdict.problem_hash = request.problem.hash;
     verdict.candidate_hash = request.candidate.hash;
     verdict.outcome = kw::task::Outcome::kPassed;
+    verdict.made_with.gym_version = kw::gym::kGymVersion;
     verdict_ = to_json(verdict).dump();
     run_name_ = fmt::format("{:x}-{}", Clock::now().time_since_epoch().count(), ::getpid());
   }

@@ -82,6 +82,16 @@ Json to_json(const ToolChain& tools) {
           {"digest", tools.digest()}};
 }
 
+bool is_made_with(const task::MadeWith& made_with, const ToolChain& tools) {
+  const auto is = [](const std::string& text, const std::string& version) {
+    return text.empty() || text == version;
+  };
+  // "gcc version 12.2.0 (Debian 12.2.0-14+deb12u1)"
+  const std::vector<std::string> words = split(made_with.compiler, ' ');
+  return is(words.size() > 2 ? words[2] : "", tools.gxx) && is(made_with.torch, tools.torch) &&
+         is(made_with.triton, tools.triton);
+}
+
 ToolChain inspect_tools(ToolRunner& runner, const fs::path& checkout) {
   ToolChain tools;
   if (auto lines = lines_of(runner, {"g++", "-dumpfullversion"}); !lines.empty())

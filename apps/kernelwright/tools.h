@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "task/verdict.h"
 
 namespace kw::front {
 
@@ -43,6 +44,8 @@ struct ToolChain {
   std::string digest() const;
 };
 Json to_json(const ToolChain& tools);
+// Whether these tools could have made a verdict. What it does not say is no reason against it.
+bool is_made_with(const task::MadeWith& made_with, const ToolChain& tools);
 
 // Asks each tool; none takes more than a few seconds. torch is not imported (that takes seconds),
 // only looked up.

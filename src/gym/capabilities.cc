@@ -6,6 +6,7 @@ Json to_json(const Capabilities& c) {
   Json out = {{"available", c.available}, {"why_not", c.why_not}, {"isolation", c.isolation},
               {"freeze", c.freeze},       {"clock", c.clock},     {"languages", c.languages}};
   if (!c.level.empty()) out["level"] = c.level;
+  if (c.made_with != task::MadeWith()) out["made_with"] = task::to_json(c.made_with);
   return out;
 }
 
@@ -19,6 +20,9 @@ Result<Capabilities> capabilities_from_json(const Json& value, const std::string
   KW_TRY(out.clock, reader.boolean("clock"));
   KW_TRY(out.languages, reader.strings_or_empty("languages"));
   KW_TRY(out.level, reader.string_or("level", ""));
+  if (const Json* made_with = reader.find("made_with")) {
+    KW_TRY(out.made_with, task::made_with_from_json(*made_with, reader.path("made_with")));
+  }
   KW_TRY_STATUS(reader.no_other_keys());
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "task/verdict.h"
 
 namespace kw::gym {
 
@@ -14,7 +15,8 @@ struct Capabilities {
   std::string why_not;
   bool isolation = false, freeze = false, clock = false;
   std::vector<std::string> languages;
-  std::string level;  // of the sandbox, by its name; empty: nobody says
+  std::string level;              // of the sandbox, by its name; empty: nobody says
+  task::MadeWith made_with = {};  // its verdicts
 };
 
 Json to_json(const Capabilities& capabilities);

@@ -77,6 +77,10 @@ void evidence_fields(F& f, M& m) {
   f("build_cached", m.build_cached);
   f("evidence_level", m.evidence_level);
   text_if_any(f, "triton_version", m.triton_version);
+  text_if_any(f, "compiler", m.made_with.compiler);
+  text_if_any(f, "device_compiler", m.made_with.device_compiler);
+  text_if_any(f, "torch", m.made_with.torch);
+  text_if_any(f, "triton", m.made_with.triton);
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ struct Evidence {
   std::optional<bool> build_cached;                   // nullopt where nothing was compiled
   std::optional<task::EvidenceLevel> evidence_level;  // of an untimed pass, where it says more
   std::string triton_version;                         // Triton candidates
+  task::MadeWith made_with;                           // the tools; gym_version stands above
 };
 
 // The members that identify what is judged.

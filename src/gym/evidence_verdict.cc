@@ -297,6 +297,8 @@ Result<task::Verdict> verdict_of(const Evidence& evidence) {
   verdict.candidate_hash = evidence.candidate.hash;
   verdict.language = evidence.candidate.language;
   verdict.baseline = name_of(evidence.options.baseline);
+  verdict.made_with = evidence.made_with;
+  verdict.made_with.gym_version = evidence.gym_version;
   for (std::size_t i = 0; i < evidence.workloads.size(); ++i) {
     KW_TRY(auto workload, workload_verdict(evidence.workloads[i], verdict.baseline,
                                            fmt::format("evidence.workloads[{}]", i)));

@@ -68,14 +68,24 @@ Status JudgeOnce::keep_in(const std::filesystem::path& file) {
           std::move(row).error().with_context(fmt::format("{}, line {}", file.string(), i + 1)));
     auto kept = std::make_shared<Judgement>();
     kept->running = false;
+    kept->is_of_file = true;
     kept->verdict = std::move(row->second);
     judgements_[row->first] = std::move(kept);
   }
   return {};
 }
 
+std::optional<task::MadeWith> JudgeOnce::tools(task::Target target) {
+  std::lock_guard lock(tools_mutex_);
+  const auto found = tools_.find(target);
+  if (found != tools_.end()) return found->second;
+  const auto capabilities = inner_.capabilities(target);
+  return tools_[target] = capabilities ? std::optional(capabilities->made_with) : std::nullopt;
+}
+
 Result<task::Verdict> JudgeOnce::judge(gym::EvalRequest request, std::stop_token stop) {
   const std::string key = key_of(request);
+  const auto here = file_.empty() ? std::nullopt : tools(request.options.target);
   std::shared_ptr<Judgement> mine;
   {
     std::unique_lock lock(mutex_);
@@ -83,6 +93,7 @@ Result<task::Verdict> JudgeOnce::judge(gym::EvalRequest request, std::stop_token
       const auto found = judgements_.find(key);
       if (found == judgements_.end()) break;
       const std::shared_ptr<Judgement> other = found->second;
+      if (other->is_of_file && here && other->verdict.made_with != *here) break;
       if (!other->running) return other->verdict;
       const auto changed = [&] {
         const auto now = judgements_.find(key);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "gym/judge.h"
@@ -14,7 +15,8 @@ namespace kw::gym_environment {
 
 // Kernels are the same where the hashes of problem and candidate and the options are. Who asks for
 // a kernel that is being judged waits. Errors, noisy verdicts and those without the speedup that
-// was asked for are tried again. After kMeasurements judgements that gave no speedup the last one
+// was asked for are tried again. Verdicts of a file count where this judge's are made with the same
+// tools, as its capabilities say. After kMeasurements judgements that gave no speedup the last one
 // is kept, but in no file: the machine is too busy, or the kernel too slow for its time.
 class JudgeOnce : public gym::Judge {
  public:
@@ -38,8 +40,11 @@ class JudgeOnce : public gym::Judge {
   bool may_recover() const override { return inner_.may_recover(); }
 
  private:
+  // The tools of this judge; nullopt: it does not say.
+  std::optional<task::MadeWith> tools(task::Target target);
   struct Judgement {
     bool running = true;
+    bool is_of_file = false;  // made by an earlier run
     task::Verdict verdict;
   };
   gym::Judge& inner_;
@@ -47,6 +52,8 @@ class JudgeOnce : public gym::Judge {
   std::condition_variable_any ended_;
   std::filesystem::path file_;                                    // empty: none
   std::map<std::string, std::shared_ptr<Judgement>> judgements_;  // under mutex_
+  std::mutex tools_mutex_;
+  std::map<task::Target, std::optional<task::MadeWith>> tools_;  // under tools_mutex_
   std::map<std::string, int> unmeasured_;  // judgements without a speedup; under mutex_
 };
 

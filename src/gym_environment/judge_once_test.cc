@@ -140,6 +140,16 @@ TEST(JudgeOnce, RunsShareAFileOfVerdicts) {
   ASSERT_TRUE(third.keep_in(file));
   ASSERT_TRUE(third.judge(request("b"), {}).has_value());
   EXPECT_EQ(fake.judged, 3);
+  // What made the verdicts of the file is not known to be what makes them now.
+  fake.on_capabilities = [](task::Target) {
+    gym::Capabilities out;
+    out.made_with.torch = "2.13.0";
+    return out;
+  };
+  JudgeOnce fourth(fake);
+  ASSERT_TRUE(fourth.keep_in(file));
+  ASSERT_TRUE(fourth.judge(request("b"), {}).has_value());
+  EXPECT_EQ(fake.judged, 4);
   ASSERT_TRUE(os::write_file_atomic(file, kept + "{}\n"));
   const Status broken = JudgeOnce(fake).keep_in(file);
   ASSERT_FALSE(broken);

@@ -57,6 +57,7 @@ task::Verdict verdict_of(const gym::EvalRequest& request) {
   out.problem_hash = request.problem.hash;
   out.candidate_hash = request.candidate.hash;
   out.outcome = task::Outcome::kWrongValue;
+  out.made_with.gym_version = gym::kGymVersion;
   return out;
 }
 
@@ -473,6 +474,22 @@ TEST_F(ServiceTest, ABaselineIsStoredOnceAndNamedByItsHash) {
   const auto& options = std::get<gym::EvalRequest>(*read).options;
   EXPECT_EQ(task::candidate_hash(std::get<task::Candidate>(options.baseline)), hash);
   EXPECT_EQ(std::get<gym::EvalRequest>(*read).hash(), request.hash());
+}
+
+// A worker of another version may have had its lease since before the server's upgrade.
+TEST_F(ServiceTest, AVerdictOfAnotherVersionOfTheGymIsRefused) {
+  ASSERT_TRUE(call("POST", "/v1/tasks", tasks(task_body())).has_value());
+  const std::string path = "/v1/leases/" + lease()["task"].get<std::string>() + "/complete";
+  task::Verdict verdict = verdict_of(relu_request());
+  for (const int version : {0, gym::kGymVersion - 1}) {
+    verdict.made_with.gym_version = version;
+    const auto told = call("POST", path, {{"epoch", 1}, {"verdict", to_json(verdict)}});
+    ASSERT_FALSE(told.has_value());
+    EXPECT_EQ(told.error().code(), ErrorCode::kUnsupported);
+    EXPECT_NE(told.error().message().find("never mixed"), std::string::npos);
+  }
+  verdict.made_with.gym_version = gym::kGymVersion;
+  EXPECT_TRUE(call("POST", path, {{"epoch", 1}, {"verdict", to_json(verdict)}}).has_value());
 }
 
 TEST_F(ServiceTest, AProblemThatCameWholeIsKnownFromThenOn) {

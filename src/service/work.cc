@@ -102,10 +102,22 @@ struct AnswerWriter {
   Json operator()(const gym::Capabilities& found) const { return gym::to_json(found); }
 };
 
+Status check_version(const task::Verdict& verdict, const std::string& where) {
+  const int version = verdict.made_with.gym_version;
+  if (version == gym::kGymVersion) return {};
+  return fail(ErrorCode::kUnsupported,
+              "{}.made_with.gym_version: {}, where this program's is {}: verdicts of two versions "
+              "are never mixed",
+              where, version == 0 ? "missing" : fmt::format("{}", version), gym::kGymVersion);
+}
+
 Result<WorkAnswer> answer_of(std::size_t kind, const Json& value, const std::string& where) {
   switch (kind) {
-    case 0:
-      return task::verdict_from_json(value, where);
+    case 0: {
+      KW_TRY(task::Verdict verdict, task::verdict_from_json(value, where));
+      if (verdict.made_with.gym_version != 0) KW_TRY_STATUS(check_version(verdict, where));
+      return verdict;
+    }
     case 1:
       return gym::problem_check_from_json(value, where);
     case 2:
@@ -276,7 +288,10 @@ Result<WorkAnswer> read_answer(ObjectReader& reader) {
 Result<AnswerText> answer_text(ObjectReader& reader) {
   KW_TRY(const std::size_t kind, kind_of_answer(reader));
   const Json& value = *reader.find(kAnswers[kind]);
-  KW_TRY(const WorkAnswer answer, answer_of(kind, value, reader.path(kAnswers[kind])));
+  const std::string where = reader.path(kAnswers[kind]);
+  KW_TRY(const WorkAnswer answer, answer_of(kind, value, where));
+  if (const auto* verdict = std::get_if<task::Verdict>(&answer))
+    KW_TRY_STATUS(check_version(*verdict, where));
   return AnswerText{.text = fmt::format(R"({{"{}":{}}})", kAnswers[kind], value.dump()),
                     .summary = summary_of(answer)};
 }

@@ -87,7 +87,8 @@ Json to_json(const WorkAnswer& answer);
 // Takes the keys of an answer from a reader and leaves others to the caller. kInvalidArgument for
 // none or several.
 Result<WorkAnswer> read_answer(ObjectReader& reader);
-// The same as the text of an object with one key, as it came, once it has been read.
+// The same as the text of an object with one key, as it came, once it has been read: what a worker
+// says. kUnsupported for a verdict that does not say that this version of the gym made it.
 struct AnswerText {
   std::string text = {};
   AnswerSummary summary = {};

@@ -121,6 +121,17 @@ struct Cost {
   double compile_ms = 0, load_ms = 0, prepare_ms = 0, check_ms = 0, time_ms = 0, total_ms = 0;
 };
 
+// What made a verdict. Texts are empty where the machine has no such tool, or nobody says.
+struct MadeWith {
+  int gym_version = 0;          // 0: nobody says
+  std::string compiler;         // of C++: "gcc version 12.2.0 (Debian 12.2.0-14+deb12u1)"
+  std::string device_compiler;  // of CUDA: the file of NVRTC, nvcc or ptxas
+  std::string torch, triton;    // versions
+  bool operator==(const MadeWith&) const = default;
+};
+Json to_json(const MadeWith& made_with);
+Result<MadeWith> made_with_from_json(const Json& value, const std::string& where);
+
 struct Verdict {
   static constexpr int kSchema = 1;
   Target target = Target::kCpu;
@@ -142,6 +153,7 @@ struct Verdict {
   std::string baseline = "eager";
   std::vector<Diagnostic> diagnostics;
   std::string evidence;  // path of the evidence bundle, empty when not stored
+  MadeWith made_with;    // on the machine that judged
 };
 
 Json to_json(const Verdict& verdict);

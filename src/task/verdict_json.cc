@@ -145,6 +145,17 @@ std::vector<OutputError> worst_errors(const std::vector<WorkloadVerdict>& worklo
 
 }  // namespace
 
+Json to_json(const MadeWith& made_with) {
+  Json out = Json::object();
+  if (made_with.gym_version != 0) out["gym_version"] = made_with.gym_version;
+  for (const auto& [key, text] : {std::pair("compiler", &made_with.compiler),
+                                  {"device_compiler", &made_with.device_compiler},
+                                  {"torch", &made_with.torch},
+                                  {"triton", &made_with.triton}})
+    if (!text->empty()) out[key] = *text;
+  return out;
+}
+
 Json to_json(const Verdict& verdict) {
   Json out = {{"schema", Verdict::kSchema},
               {"target", to_string(verdict.target)},
@@ -168,6 +179,7 @@ Json to_json(const Verdict& verdict) {
               {"diagnostics", list_to_json(verdict.diagnostics)},
               {"evidence", text_or_null(verdict.evidence)}};
   if (verdict.strongest) out["strongest"] = to_json(*verdict.strongest);
+  if (verdict.made_with != MadeWith()) out["made_with"] = to_json(verdict.made_with);
   return out;
 }
 

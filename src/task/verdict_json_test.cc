@@ -27,6 +27,20 @@ TEST(Verdict, GoldenFilesRoundTrip) {
   EXPECT_FALSE(bad.times);
 }
 
+TEST(Verdict, SaysWhatMadeIt) {
+  Verdict verdict = verdict_from_json(json_of(golden("verdict.json")), "").value();
+  EXPECT_FALSE(to_json(verdict).contains("made_with"));
+  verdict.made_with = {16, "gcc version 12.2.0", "", "2.13.0", ""};
+  const Json json = to_json(verdict);
+  EXPECT_EQ(json["made_with"].dump(),
+            R"({"gym_version":16,"compiler":"gcc version 12.2.0","torch":"2.13.0"})");
+  EXPECT_EQ(verdict_from_json(json, "")->made_with, verdict.made_with);
+  Json bad = json;
+  bad["made_with"]["gym_version"] = -1;
+  EXPECT_EQ(verdict_from_json(bad, "").error().message(),
+            "made_with.gym_version: -1 is no version");
+}
+
 TEST(Verdict, ErrorsAtTheTopAreTheWorstOfAllWorkloads) {
   Verdict verdict;
   verdict.workloads.resize(2);

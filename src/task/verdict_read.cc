@@ -242,6 +242,22 @@ Status cost_from(ObjectReader& reader, Cost& cost) {
 
 }  // namespace
 
+Result<MadeWith> made_with_from_json(const Json& value, const std::string& where) {
+  MadeWith out;
+  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
+  KW_TRY(const std::int64_t version, reader.integer_or("gym_version", 0));
+  if (version < 0 || version > std::numeric_limits<int>::max())
+    return fail(ErrorCode::kInvalidArgument, "{}: {} is no version", reader.path("gym_version"),
+                version);
+  out.gym_version = static_cast<int>(version);
+  KW_TRY(out.compiler, reader.string_or("compiler", ""));
+  KW_TRY(out.device_compiler, reader.string_or("device_compiler", ""));
+  KW_TRY(out.torch, reader.string_or("torch", ""));
+  KW_TRY(out.triton, reader.string_or("triton", ""));
+  KW_TRY_STATUS(reader.no_other_keys());
+  return out;
+}
+
 Result<Verdict> verdict_from_json(const Json& value, const std::string& where) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   Verdict out;
@@ -277,6 +293,9 @@ Result<Verdict> verdict_from_json(const Json& value, const std::string& where) {
   KW_TRY_STATUS(cost_from(reader, out.cost));
   KW_TRY_STATUS(list_from(reader, "diagnostics", out.diagnostics, diagnostic_from));
   KW_TRY(out.evidence, reader.string_or("evidence", ""));
+  if (const Json* made_with = reader.find("made_with")) {
+    KW_TRY(out.made_with, made_with_from_json(*made_with, reader.path("made_with")));
+  }
   KW_TRY_STATUS(reader.no_other_keys());
   return out;
 }

@@ -13,6 +13,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,7 @@ import make_runs  # noqa: E402
 
 GROUP = make_runs.HOSTILE + "/group"
 REQUEST = json.loads((ROOT / "tests" / "fuzz" / "corpus" / "service_task" / "judgement").read_text())
+GYM_VERSION = int(re.search(r"kGymVersion = (\d+)", (ROOT / "src/gym/version.h").read_text())[1])
 OUTCOMES = ["passed", "wrong_value", "compile_error", "runtime_error"]
 MAX_WAIT = 120  # seconds, on a machine that does much else
 TOKENS = "token-of-the-tenant-a tenant=a scopes=submit,read\ntoken-of-the-operator\n"
@@ -52,7 +54,7 @@ def answer(lease, number):
     outcome = OUTCOMES[number % len(OUTCOMES)]
     speedup = {"median": 1.5, "low": 1.4, "high": 1.6} if outcome == "passed" else None
     verdict = make_runs.verdict("relu", make_runs.HOSTILE, outcome, speedup, [{"kind": "compiler", "message": "a diagnostic " + make_runs.HOSTILE}])
-    return {"task": lease["task"], "epoch": lease["epoch"], "report": "complete", "verdict": verdict | {"evidence": "/evidence/of/" + make_runs.HOSTILE}}
+    return {"task": lease["task"], "epoch": lease["epoch"], "report": "complete", "verdict": verdict | {"evidence": "/evidence/of/" + make_runs.HOSTILE, "made_with": {"gym_version": GYM_VERSION}}}
 
 
 def work(url, count, token=None):

@@ -49,6 +49,10 @@ class EvalRun {
     warn_without_problem();
     KW_TRY(ResultFiles files, open_files());
     files_ = &files;
+    if (of_other_tools_ > 0)
+      services_.console.err(fmt::format(
+          "{} verdicts were made with another compiler, torch or triton: they are made again\n",
+          of_other_tools_));
     collect_open();
     Status judged;
     if (!open_.empty()) judged = judge();
@@ -86,10 +90,19 @@ class EvalRun {
                     names.size() > 5 ? ", ..." : ""));
   }
 
+  // Workers of a service may have several tool chains: each verdict says which made it.
+  bool counts(const task::Verdict& verdict) const {
+    return !command_.judge.url.empty() || is_made_with(verdict.made_with, tools_);
+  }
+
   Result<ResultFiles> open_files() {
     return ResultFiles::open(
         {command_.out, command_.resume, gym::verdict_options(command_.options)},
         [this](const task::Verdict& verdict) -> Status {
+          if (!counts(verdict)) {
+            ++of_other_tools_;
+            return {};
+          }
           stored_.emplace(ResumeKey{verdict.problem_hash, verdict.candidate_hash,
                                     verdict.candidate_name, verdict.target},
                           verdict);
@@ -196,6 +209,7 @@ class EvalRun {
   KernelBenchFiles kernelbench_;
   ProgressView progress_;
   ResultFiles* files_ = nullptr;
+  std::size_t of_other_tools_ = 0;  // stored verdicts
   std::map<ResumeKey, task::Verdict> stored_;
   std::vector<Pair> open_;
   std::map<task::Outcome, std::size_t> outcomes_;

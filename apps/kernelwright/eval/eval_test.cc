@@ -184,6 +184,21 @@ TEST_F(EvalTest, ResumeJudgesOnlyWhatIsMissing) {
   EXPECT_EQ(gym.seen.size(), 3U);
 }
 
+TEST_F(EvalTest, ResumeJudgesAgainWhatOtherToolsDecided) {
+  solution("a", "double");
+  const auto run = [&](const std::string& compiler) {
+    gym.seen.clear();
+    gym.on_verdict = [&](task::Verdict& verdict) { verdict.made_with.compiler = compiler; };
+    EXPECT_EQ(kernelwright(many({"--resume"})), 0);
+    return gym.seen.size();
+  };
+  EXPECT_EQ(run("gcc version 4.2.0 (theirs)"), 1U);
+  console.err_text.clear();
+  EXPECT_EQ(run("gcc version 12.2.0 (Debian 12.2.0-14+deb12u1)"), 1U);
+  EXPECT_NE(console.err_text.find("1 verdicts were made with another compiler"), std::string::npos);
+  EXPECT_EQ(run(""), 0U);
+}
+
 TEST_F(EvalTest, ResumeJudgesAgainWhatOtherOptionsDecided) {
   solution("a", "double");
   write("theirs.py", "def run(x):\n    return 2 * x\n");

@@ -113,6 +113,8 @@ class Bench {
   virtual std::optional<task::Target> other_workload_target() const { return std::nullopt; }
   // The evidence level of passes without a time; nullopt: the usual one.
   virtual std::optional<task::EvidenceLevel> evidence_level() const { return std::nullopt; }
+  // The tools that build and run candidates, baselines and references here: all of one verdict.
+  virtual task::MadeWith made_with() const { return {}; }
   // The options that the bench judges by, where it cannot follow those asked for.
   virtual EvalOptions options_here(EvalOptions options) const { return options; }
   // Whether the builds of one candidate's workloads are made side by side.

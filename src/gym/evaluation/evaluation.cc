@@ -94,6 +94,7 @@ class Evaluation {
   Result<task::Verdict> run() {
     if (auto level = parts_.bench.evidence_level()) evidence_.evidence_level = level;
     KW_TRY_STATUS(judge());
+    evidence_.made_with = parts_.bench.made_with();
     return finish(std::move(evidence_), begun_, options_.store_evidence, parts_.evidence_folder);
   }
 

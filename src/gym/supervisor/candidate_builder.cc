@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gym/compile/shared_object.h"
+#include "gym/version.h"
 #include "os/fd.h"
 
 namespace kw::gym {
@@ -41,7 +42,19 @@ CandidateBuilder::CandidateBuilder(const Programs& programs, Roles& roles, const
       roles_(roles),
       lease_(lease),
       cache_(std::move(cache_folder)),
-      cpp_(resolve_toolchain()) {}
+      cpp_(resolve_toolchain()),
+      packages_(std::async(std::launch::async,
+                           [python = programs.python] { return python_packages(python); })) {}
+
+task::MadeWith CandidateBuilder::made_with() const {
+  const PythonPackages& packages = packages_.get();
+  task::MadeWith out;
+  out.gym_version = kGymVersion;
+  if (cpp_) out.compiler = cpp_->version;
+  out.torch = packages.torch;
+  out.triton = packages.triton;
+  return out;
+}
 
 std::vector<std::string> CandidateBuilder::languages() const {
   std::vector<std::string> names;

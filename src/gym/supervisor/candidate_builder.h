@@ -2,6 +2,7 @@
 // and the build cache.
 #pragma once
 #include <filesystem>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "gym/compile/build_cache.h"
 #include "gym/compile/compile.h"
 #include "gym/compile/plan.h"
+#include "gym/compile/python_packages.h"
 #include "gym/compile/toolchain.h"
 #include "gym/compile/triton_toolchain.h"
 #include "gym/supervisor/host_lease.h"
@@ -18,6 +20,7 @@
 #include "gym/supervisor/programs.h"
 #include "gym/supervisor/roles.h"
 #include "task/candidate.h"
+#include "task/verdict.h"
 
 namespace kw::gym {
 
@@ -38,6 +41,8 @@ class CandidateBuilder {
   CandidateBuilder(const Programs& programs, Roles& roles, const HostLease& lease,
                    std::filesystem::path cache_folder);
 
+  // Of the host: no device compiler. It waits for the first answer of Python.
+  task::MadeWith made_with() const;
   // Languages whose candidates can be judged here.
   std::vector<std::string> languages() const;
 
@@ -62,6 +67,7 @@ class CandidateBuilder {
   const HostLease& lease_;
   BuildCache cache_;
   Result<Toolchain> cpp_;
+  std::shared_future<PythonPackages> packages_;
   mutable std::mutex mutex_;  // guards triton_
   mutable std::optional<Result<TritonToolchain>> triton_;
 };

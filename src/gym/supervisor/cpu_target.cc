@@ -106,6 +106,7 @@ Capabilities CpuTarget::capabilities() const {
   c.clock = true;
   c.languages = builder_->languages();
   c.level = to_string(launchers_->level());
+  c.made_with = cpu_->made_with();
   return c;
 }
 

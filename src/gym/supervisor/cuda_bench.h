@@ -28,6 +28,11 @@ class CudaBench : public HostBench {
                                    const std::string& /*told*/) const override {
     return std::nullopt;
   }
+  task::MadeWith made_with() const override {
+    task::MadeWith out = HostBench::made_with();
+    out.device_compiler = plans_.compiler();
+    return out;
+  }
 
  protected:
   std::unique_ptr<BenchSession> session(std::unique_ptr<ProblemSession> opened,

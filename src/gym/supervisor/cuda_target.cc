@@ -147,6 +147,7 @@ Capabilities CudaTarget::capabilities() const {
   c.level = to_string((*workshop)->launchers->level());
   c.freeze = true;  // nothing needs it: no host code of a candidate runs between calls
   c.clock = true;
+  c.made_with = (*workshop)->bench->made_with();
   const auto hosted = (*workshop)->builder->languages();
   for (const task::Language language : task::languages_of(task::Target::kCuda)) {
     const std::string name(to_string(language));

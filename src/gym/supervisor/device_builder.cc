@@ -71,6 +71,15 @@ void DeviceBuilder::refill() {
   });
 }
 
+std::string DeviceBuilder::compiler() const {
+  if (!toolchain_) return {};
+  for (const std::filesystem::path& each :
+       {toolchain_->nvrtc, std::filesystem::path(toolchain_->nvcc),
+        std::filesystem::path(toolchain_->ptxas)})
+    if (!each.empty()) return each.filename().string();
+  return {};
+}
+
 Result<DeviceBuild> DeviceBuilder::build(const task::Candidate& candidate,
                                          const task::Signature& signature) {
   const auto start = Clock::now();

@@ -52,6 +52,9 @@ class DeviceBuilder {
   // compiler.
   Result<DeviceBuild> build(const task::Candidate& candidate, const task::Signature& signature);
 
+  // The file of the compiler: "libnvrtc.so.13", "nvcc"; empty: none.
+  std::string compiler() const;
+
   // Starts the spares that are missing. build() has it done by a thread after it has compiled.
   Status fill();
 

@@ -67,6 +67,7 @@ class HostBench : public Bench {
       : context_(std::move(context)), builder_(builder) {}
   std::optional<std::string> lacks(const task::Candidate& candidate,
                                    const std::string& told) const override;
+  task::MadeWith made_with() const override { return builder_.made_with(); }
   Status require_quiet() const override;
   Result<std::unique_ptr<BenchSession>> open(const task::Problem& problem,
                                              const task::Workload& workload,

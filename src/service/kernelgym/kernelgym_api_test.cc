@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "gym/testing/fake_judge.h"
+#include "gym/version.h"
 #include "net/client.h"
 #include "net/server.h"
 #include "service/kernelgym/testing/requests.h"
@@ -26,6 +27,7 @@ class KernelGymApiTest : public ::testing::Test {
       out.problem_hash = request.problem.hash;
       out.candidate_hash = request.candidate.hash;
       out.kernelbench.compiled = true;
+      out.made_with.gym_version = gym::kGymVersion;
       return out;
     };
     service = service::TaskService::start(std::make_unique<service::MemoryStorage>(), {}).value();
