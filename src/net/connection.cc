@@ -262,6 +262,15 @@ void Connection::watch() {
 void Connection::on_timer() {
   armed_ = Clock::time_point::max();
   if (phase_ == Phase::kClosed) return;
+  if (Clock::now() < std::min(phase_deadline_, write_deadline_)) return watch();
+  loop_.when_free([weak = weak_from_this()] {
+    if (auto self = weak.lock()) self->on_due();
+  });
+}
+
+// A deadline may have been moved since its timer rang.
+void Connection::on_due() {
+  if (phase_ == Phase::kClosed) return;
   Clock::time_point now = Clock::now();
   if (now >= write_deadline_) {
     if (record_) end_record(499);

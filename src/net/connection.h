@@ -73,6 +73,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void set_phase_deadline(Clock::time_point when);
   void watch();
   void on_timer();
+  void on_due();
   void on_phase_deadline();
 
   ServerCore& core_;

@@ -109,6 +109,23 @@ void IoLoop::stop() {
   thread_.join();
 }
 
+void IoLoop::when_free(std::function<void()> task) {
+  waiting_.push_back(std::move(task));
+  if (waiting_.size() == 1) boost::asio::post(io, [this] { run_some(); });
+}
+
+// What came to other connections meanwhile is seen between two turns.
+void IoLoop::run_some() {
+  constexpr int kAtOnce = 8;
+  for (int i = 0; i < kAtOnce && !waiting_.empty(); ++i) {
+    const std::function<void()> task = std::move(waiting_.front());
+    waiting_.front() = nullptr;
+    task();
+    waiting_.pop_front();
+  }
+  if (!waiting_.empty()) boost::asio::post(io, [this] { run_some(); });
+}
+
 const std::string& IoLoop::date() {
   std::time_t now = std::time(nullptr);
   if (now != date_time_) {

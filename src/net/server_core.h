@@ -5,6 +5,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <ctime>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -89,10 +91,17 @@ class IoLoop {
   // From another thread: cuts all connections, and returns when the thread has ended.
   void stop();
 
+  // Runs the task soon, a few such in a turn: thousands of connections whose time is over at once
+  // do not keep the others waiting.
+  void when_free(std::function<void()> task);
+
   void record(const AccessRecord& record);
   const std::string& date();  // now, for the field Date
 
  private:
+  void run_some();
+
+  std::deque<std::function<void()>> waiting_;  // run_some() is posted while there are some
   ServerCore& core_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   std::thread thread_;

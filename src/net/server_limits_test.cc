@@ -1,4 +1,10 @@
 // Clients that ask too much, or too slowly: each meets its limit, and others are served.
+#include <algorithm>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,6 +59,48 @@ TEST_F(LimitsTest, SlowHeaderIs408) {
   client.send("GET /hello HT");
   EXPECT_EQ(client.answer().status, 408);
   EXPECT_TRUE(client.closed());
+}
+
+// All of them are due at the end of the first one's record, and another client's request comes at
+// the end of the second one's.
+TEST_F(LimitsTest, ManyLateClientsDoNotHoldUpAnother) {
+  constexpr int kLate = 200;
+  constexpr milliseconds kTime{100};
+  options_.limits.header_timeout = kTime;
+  options_.limits.connections_per_address = 0;
+  options_.handler_threads = 0;
+  std::vector<std::string> records;  // behind the first late client's, with it
+  std::promise<void> all_are_there, asks, has_asked;
+  options_.access_log = [&](std::string_view record) {
+    if (records.empty() && record.find(" 408 ") == record.npos) return;
+    records.emplace_back(record);
+    if (records.size() == 1) {
+      all_are_there.get_future().wait();
+      std::this_thread::sleep_for(kTime * 2);
+    }
+    if (records.size() != 2) return;
+    asks.set_value();
+    has_asked.get_future().wait();
+  };
+  begin();
+  std::vector<RawClient> late;
+  RawClient other = connect();
+  other.send(kGet);
+  EXPECT_EQ(other.answer().status, 200);  // now it may be idle for longer
+  for (int i = 0; i < kLate; ++i) {
+    late.push_back(connect());
+    late.back().send("GET /hello HT");
+  }
+  all_are_there.set_value();
+  asks.get_future().wait();
+  other.send(kGet);
+  has_asked.set_value();
+  EXPECT_EQ(other.answer().status, 200);
+  for (RawClient& each : late) EXPECT_EQ(each.answer().status, 408);
+  server_->stop(std::chrono::seconds(30));
+  const auto found = std::ranges::find_if(
+      records, [](const std::string& record) { return record.find(" 200 ") != record.npos; });
+  EXPECT_LT(found - records.begin(), kLate / 4);
 }
 
 TEST_F(LimitsTest, DrippingBytesDoesNotHelp) {
