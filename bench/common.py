@@ -1,15 +1,43 @@
 """What the benchmarks share: `kernelwright eval` with arrival times, evidence, quantiles."""
 
+import ast
 import json
 import math
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+HONEST = ROOT / "tests/honest"
+SUFFIXES = {"triton": "py", "cuda": "cu", "cpp": "cpp", "python": "py"}
 VENV_PYTHON = pathlib.Path(os.environ.get("KW_PYTHON") or ROOT / ".venv/bin/python")
+
+
+def honest_kernels(target):
+    """[(problem, language, text)] of tests/honest for the target; the interpreter takes Triton alone. Those that draw at random are left out."""
+    out = []
+    for language in {"cuda": ("triton", "cuda"), "interpret": ("triton",), "cpu": ("cpp",)}[target]:
+        for file in sorted((HONEST / language).glob(f"*.{SUFFIXES[language]}")):
+            if 'check = "sampling"' not in (ROOT / "problems" / file.stem / "policy.toml").read_text():
+                out.append((file.stem, language, file.read_text()))
+    return out
+
+
+def honest_text(problem, language):
+    return (HONEST / language / f"{problem}.{SUFFIXES[language]}").read_text()
+
+
+def read_rows(path):
+    """Lines of JSON; none where there is no file. A last line that was cut off is left out."""
+    lines = path.read_text().splitlines() if path.exists() else ()
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def write_rows(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def add_program_option(parser):
@@ -33,6 +61,42 @@ def evaluate(program, problem, candidates, options, environment):
     if errors or len(verdicts) != len(candidates):
         sys.exit(f"{problem}: {len(verdicts)} verdicts for {len(candidates)} candidates; {'; '.join(errors)}")
     return verdicts
+
+
+def solution(name, problem, language, text):
+    """A candidate under any name: FlashInfer-Bench's form (docs/formats/solution.md)."""
+    definition = json.loads((ROOT / "problems" / problem / "definition.json").read_text())
+    passes_outputs = True
+    if language in ("triton", "python"):
+        run = next(node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.name == "run")
+        passes_outputs = len(run.args.args) == len(definition["inputs"]) + len(definition["outputs"])
+    file = f"kernel.{SUFFIXES[language]}"
+    return {"name": name, "definition": problem, "author": "kernelwright",
+            "spec": {"language": language, "target_hardware": ["NVIDIA_H100"], "entry_point": f"{file}::run", "destination_passing_style": passes_outputs},
+            "sources": [{"path": file, "content": text}]}
+
+
+def evaluate_many(program, solutions, out, options, seconds):
+    """Judges a folder or a .jsonl of solutions for problems/ into OUT.jsonl and OUT.verdicts.jsonl, for so long; goes on where an earlier call stopped."""
+    command = [str(program), "eval", "--dataset", "problems", "--solutions", str(solutions), "--out", f"{out}.jsonl", *options]
+    if pathlib.Path(f"{out}.jsonl").exists():
+        command.append("--resume")
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, start_new_session=True) as process:
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def verdicts_in(out):
+    """Verdicts of `evaluate_many` by the candidate's name."""
+    path = pathlib.Path(f"{out}.jsonl.verdicts.jsonl")
+    lines = map(json.loads, path.read_text().splitlines()) if path.exists() else ()
+    return {line["verdict"]["candidate"]["name"]: line["verdict"] for line in lines if "verdict" in line}
 
 
 def evidence_of(verdict):
