@@ -1,4 +1,4 @@
-"""What the benchmarks share: `kernelwright eval` with arrival times, evidence, quantiles."""
+"""What the benchmarks share: `kernelwright eval` of one problem with arrival times, and of many solutions; honest kernels; quantiles."""
 
 import ast
 import json
@@ -76,14 +76,17 @@ def solution(name, problem, language, text):
             "sources": [{"path": file, "content": text}]}
 
 
-def evaluate_many(program, solutions, out, options, seconds):
-    """Judges a folder or a .jsonl of solutions for problems/ into OUT.jsonl and OUT.verdicts.jsonl, for so long; goes on where an earlier call stopped."""
-    command = [str(program), "eval", "--dataset", "problems", "--solutions", str(solutions), "--out", f"{out}.jsonl", *options]
+def evaluate_many(options, target, solutions, out):
+    """Judges a .jsonl of solutions for problems/, without a clock, into OUT.jsonl and OUT.jsonl.verdicts.jsonl; goes on where an earlier call stopped.
+
+    options: program, jobs, seconds (the time limit), eval_option. target: cpu, cuda, or interpret: Triton on the cpu."""
+    command = [options.program, "eval", "--dataset", "problems", "--solutions", str(solutions), "--out", f"{out}.jsonl", "--no-timing", "--no-evidence"]
+    command += ["--target", "cpu" if target == "interpret" else target, "--jobs", str(options.jobs), *options.eval_option]
     if pathlib.Path(f"{out}.jsonl").exists():
         command.append("--resume")
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, start_new_session=True) as process:
         try:
-            process.wait(seconds)
+            process.wait(options.seconds)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
             try:
@@ -97,6 +100,14 @@ def verdicts_in(out):
     path = pathlib.Path(f"{out}.jsonl.verdicts.jsonl")
     lines = map(json.loads, path.read_text().splitlines()) if path.exists() else ()
     return {line["verdict"]["candidate"]["name"]: line["verdict"] for line in lines if "verdict" in line}
+
+
+def add_many_options(parser):
+    """The options of `evaluate_many`."""
+    add_program_option(parser)
+    parser.add_argument("--jobs", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=500, help="the stage stops then; started again, it goes on")
+    parser.add_argument("--eval-option", action="append", default=[], help="of kernelwright eval; may be given again")
 
 
 def evidence_of(verdict):

@@ -8,9 +8,9 @@
 
 Candidates are honest kernels, mutants near the error budget (of bench/mutants.py, where its folder is given), and borderline ones: honest kernels whose result is
 off in one element of 509, in turn up and down, by a scale that makes the largest error 0.9 to 1.1 budgets. `calibrate` lets the gym measure the budgets at several scales and
-chooses by them. `judge` judges each candidate 20 times, the same text under 20 names; it stops at its time limit and goes on where it stopped. `report`
-counts outcomes, and the judgements that differ from their candidate's usual outcome: none are allowed outside 10 % of the budget, 0.5 % of all. It says which of
-those inside carry the diagnostic `borderline`. Exit 1 where something is missed. --target cpu takes references in Python as honest kernels, interpret Triton.
+chooses by them. `judge` judges each candidate 20 times, as copies that may differ in a comment; it stops at its time limit and goes on where it stopped. `report`
+counts outcomes, and the judgements that differ from their candidate's usual outcome: 0.5 % of all may, and none of a candidate whose errors stay 10 % away from
+the budget. It says how many judgements with an error within 10 % carry the diagnostic `borderline`. Exit 1 where something is missed. --target cpu takes references in Python as honest kernels, interpret Triton.
 """
 
 import argparse
@@ -26,6 +26,7 @@ import common
 
 ASKED = 0.005  # of all judgements
 INSIDE = (0.9, 1.1)  # budgets
+COPIES = 10  # more than jobs
 TARGETS = (0.9, 0.95, 1.0, 1.05, 1.1)
 SCALES = [2.0**-k for k in range(23, 9, -1)]
 PLANTED_TRITON = '''
@@ -121,8 +122,7 @@ def evaluate(options, name, rows):
     path = options.folder / f"{name}.solutions.jsonl"
     common.write_rows(path, [common.solution(row["name"], row["problem"], row["language"], row["text"]) for row in rows])
     target = json.loads((options.folder / "settings.json").read_text())["target"]
-    arguments = ["--target", target, "--no-timing", "--no-evidence", "--jobs", str(options.jobs), *options.eval_option]
-    common.evaluate_many(options.program, path, options.folder / name, arguments, options.seconds)
+    common.evaluate_many(options, target, path, options.folder / name)
     return common.verdicts_in(options.folder / name)
 
 
@@ -155,8 +155,10 @@ def calibrate(options):
 
 
 def repeated(options):
+    """Neighbouring copies of a candidate differ in a comment: the gym gives the judgement of a text that it is judging already to its other copies."""
     rows = common.read_rows(options.folder / "candidates.jsonl")
-    return [{**row, "name": f"{row['name']}__time_{time}"} for time in range(options.times) for row in rows]
+    return [{**row, "name": f"{row['name']}__time_{time}", "text": f"{row['text']}\n{'//' if row['language'] == 'cuda' else '#'} copy {time % COPIES}\n"}
+            for time in range(options.times) for row in rows]
 
 
 def judge(options):
@@ -175,6 +177,24 @@ def is_called_borderline(verdict):
     return "borderline" in kinds or verdict.get("borderline", False)
 
 
+def hidden_shape(verdict):
+    """The unannounced shape that the candidate met, by its text's hash; None where it failed before."""
+    return next((workload["uuid"] for workload in verdict["workloads"] if workload["uuid"].startswith("hidden ")), None)
+
+
+def differing(verdicts):
+    """Judgements that differ from the usual outcome. Copies with another unannounced shape are another candidate, as the shape follows from the text."""
+    groups = collections.defaultdict(list)
+    for verdict in verdicts:
+        groups[hidden_shape(verdict)].append(verdict)
+    before = groups.pop(None, [])
+    if groups:
+        max(groups.values(), key=len).extend(before)
+    else:
+        groups[None] = before
+    return sum(len(own) - max(collections.Counter(map(outcome_of, own)).values()) for own in groups.values())
+
+
 def report(options):
     verdicts = common.verdicts_in(options.folder / "verdicts")
     rows = []
@@ -183,11 +203,13 @@ def report(options):
         if not own:
             continue
         errors = [error for verdict in own if (error := worst_error(verdict)) is not None]
+        near = [verdict for verdict in own if INSIDE[0] <= (worst_error(verdict) or 0) <= INSIDE[1]]
         outcomes = collections.Counter(map(outcome_of, own))
         middle = common.median(errors) if errors else None
         rows.append({"name": candidate["name"], "kind": candidate["kind"], "outcomes": outcomes, "times": len(own), "error": middle,
-                     "least": min(errors, default=None), "most": max(errors, default=None), "differ": len(own) - max(outcomes.values()),
-                     "inside": bool(errors) and INSIDE[0] <= middle <= INSIDE[1], "borderline": sum(map(is_called_borderline, own))})
+                     "least": min(errors, default=None), "most": max(errors, default=None), "differ": differing(own),
+                     "inside": bool(errors) and min(errors) <= INSIDE[1] and max(errors) >= INSIDE[0],
+                     "borderline": sum(map(is_called_borderline, own)), "near": len(near), "near_called": sum(map(is_called_borderline, near))})
     total, differ = sum(row["times"] for row in rows), sum(row["differ"] for row in rows)
     if not total:
         print("nothing is judged")
@@ -200,22 +222,20 @@ def report(options):
         some = [row for row in rows if row["kind"] == kind]
         print(f"| {kind} | {len(some)} | {sum(r['times'] for r in some)} | {sum(r['differ'] for r in some)} | {sum(len(r['outcomes']) > 1 for r in some)} | "
               f"{sum(r['borderline'] for r in some)} |")
-    print(f"inside 10 % of the budget: {len(inside)} candidates, {sum(row['times'] for row in inside)} judgements, of which {sum(row['borderline'] for row in inside)} "
-          f"carry `borderline` and {sum(row['differ'] for row in inside)} differ")
-    print(f"outside with more than one outcome: {len(outside)}")
+    near, called = (sum(row[key] for row in rows) for key in ("near", "near_called"))
+    print(f"candidates whose errors reach within 10 % of the budget: {len(inside)}, {sum(row['differ'] for row in inside)} of their {sum(row['times'] for row in inside)} judgements differ")
+    print(f"judgements with an error within 10 % of the budget: {near}, of which {called} carry `borderline`")
+    print(f"other candidates with more than one outcome: {len(outside)}")
     for row in [row for row in rows if row["differ"]]:
         print(f"  {row['name']} ({row['kind']}): {dict(row['outcomes'])}, error {row['least']:.3g} to {row['most']:.3g} budgets, usually {row['error']:.3g}"
               if row["error"] is not None else f"  {row['name']} ({row['kind']}): {dict(row['outcomes'])}")
     common.write_rows(options.folder / "rows.jsonl", rows)
-    silent = sum(row["borderline"] < row["times"] for row in inside)
-    if silent:
-        print(f"{silent} of {len(inside)} candidates inside 10 % have judgements without `borderline`")
-    return 1 if outside or differ > ASKED * total or silent else 0
+    return 1 if outside or differ > ASKED * total or called < near else 0
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    common.add_program_option(parser)
+    common.add_many_options(parser)
     parser.add_argument("stage", choices=["prepare", "calibrate", "judge", "report"])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--target", default="cuda", choices=["cuda", "cpu", "interpret"])
@@ -223,11 +243,10 @@ def main():
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--seed", type=int, default=5)
-    parser.add_argument("--jobs", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=500)
-    parser.add_argument("--eval-option", action="append", default=[], help="of kernelwright eval; may be given again")
     options = parser.parse_args()
     options.folder = options.folder.resolve()
+    if options.jobs > COPIES:
+        parser.error(f"--jobs: at most {COPIES}")
     if options.stage != "prepare" and not (options.folder / "candidates.jsonl").exists():
         sys.exit(f"{options.folder}/candidates.jsonl: missing; `prepare` writes it")
     return globals()[options.stage](options)

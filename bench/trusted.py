@@ -17,7 +17,8 @@ sys.path[:0] = [os.path.join(HERE, "..", folder) for folder in ("tests/writer", 
 TIMES = 4  # beyond the budget
 NEAR = 0.3  # of the budget: not equivalent for certain
 GUARD = 4096  # bytes on both sides of a tensor
-BESIDE = 0xA5  # in the guards of outputs
+BESIDE_INPUTS = 0xFF  # each byte of their guards: NaN for floats
+BESIDE = 0xFE  # of other tensors' guards: large, and not the NaN that a kernel may store
 MAX_ELEMENTS = {"cuda": 2**26, "cpu": 2**23}  # of a case's inputs and outputs together; about 80 bytes each
 MAX_UNANNOUNCED = {"cuda": 2**23, "cpu": 2**15}
 SEQUENTIAL = 5  # roundings of a sum of L terms from left to right grow with sqrt(L)
@@ -53,8 +54,8 @@ def first_configuration_only():
 
 
 # ---- memory ----
-def is_intact(memory):
-    return bool((memory[:GUARD] == BESIDE).all()) and bool((memory[-GUARD:] == BESIDE).all())
+def is_intact(memory, beside):
+    return bool((memory[:GUARD] == beside).all()) and bool((memory[-GUARD:] == beside).all())
 
 
 class Guards:
@@ -62,8 +63,8 @@ class Guards:
 
     NAMES = ("empty", "empty_like", "zeros", "zeros_like")
 
-    def __init__(self):
-        self.memories = []
+    def __init__(self, beside):
+        self.memories, self.beside = [], beside
 
     def __enter__(self):
         self.originals = {name: getattr(torch, name) for name in self.NAMES}
@@ -92,7 +93,7 @@ class Guards:
     def tensor(self, shape, dtype):
         """Ones between guards of another pattern: NaN that a kernel stores shows there too."""
         count = math.prod(shape) * self.originals["empty"]((), dtype=dtype).element_size()
-        memory = torch.full((count + 2 * GUARD,), BESIDE, dtype=torch.uint8)
+        memory = torch.full((count + 2 * GUARD,), self.beside, dtype=torch.uint8)
         memory[GUARD:GUARD + count] = 255
         self.memories.append(memory)
         return memory[GUARD:GUARD + count].view(dtype).view(shape)
@@ -100,7 +101,7 @@ class Guards:
     def broken_at(self, outputs):
         """Whether something was written beside one of these tensors. Scratch memory does not count: no result shows it."""
         places = {out.untyped_storage().data_ptr() for out in outputs if isinstance(out, torch.Tensor)}
-        return not all(is_intact(memory) for memory in self.memories if memory.untyped_storage().data_ptr() in places)
+        return not all(is_intact(memory, self.beside) for memory in self.memories if memory.untyped_storage().data_ptr() in places)
 
 
 # ---- candidates ----
@@ -122,10 +123,10 @@ class Candidate:
         count = self.entry.__code__.co_argcount
         self.passes_outputs = count == len(definition["inputs"]) + len(definition["outputs"])
 
-    def __call__(self, given, want, axes):
-        """(outputs, None) or (None, what went wrong beside the values)."""
-        own = [copied(value) for value in given]
-        with Guards() as guards:
+    def __call__(self, given, want, axes, zeros_beside=False):
+        """(outputs, None) or (None, what went wrong beside the values). zeros_beside: what is read beside a tensor is 0."""
+        own = [copied(value, 0 if zeros_beside else BESIDE_INPUTS) for value in given]
+        with Guards(0 if zeros_beside else BESIDE) as guards:
             if self.language == "cuda" or self.passes_outputs:
                 outputs = [guards.tensor(tuple(w.shape), w.dtype) for w in want]
                 self.launcher(own, outputs, axes) if self.language == "cuda" else self.entry(*own, *outputs)
@@ -149,12 +150,12 @@ def same_bytes(a, b):
     return not isinstance(a, torch.Tensor) or torch.equal(*(v.contiguous().view(-1).view(torch.uint8) for v in (a, b)))
 
 
-def copied(value):
-    """A tensor's copy between guards of ones: NaN for floats."""
+def copied(value, beside):
+    """A tensor's copy between guards."""
     if not isinstance(value, torch.Tensor) or not value.numel():
         return value
     count = value.numel() * value.element_size()
-    memory = torch.full((count + 2 * GUARD,), 255, dtype=torch.uint8)
+    memory = torch.full((count + 2 * GUARD,), beside, dtype=torch.uint8)
     out = memory[GUARD:GUARD + count].view(value.dtype).view(value.shape)
     out.copy_(value)
     return out
@@ -439,6 +440,14 @@ class Group:
             self.made.clear()
         return row
 
+    def is_by_neighbours(self, candidate, case):
+        """Whether a mutant is wrong in this case only by what it reads beside its tensors: zeros there make it right."""
+        try:
+            outputs, wrong = candidate(case.given, case.want, case.axes, zeros_beside=True)
+        except Exception:
+            return False
+        return not wrong and case.score(outputs)[0] <= TIMES * max(1.0, case.honest)
+
     def is_sound(self, number):
         case = self.made[number]
         outputs, wrong = self.honest(case.given, case.want, case.axes)
@@ -472,7 +481,7 @@ class Group:
                 if score > worst:
                     worst, words = score, f"{case.label}: {where}"
                 if score > TIMES * max(1.0, case.honest):
-                    return number, {"status": "differs", "how": where, "case": case.label, "budgets": score}
+                    return number, {"status": "differs", "how": where, "case": case.label, "budgets": score, "beside": self.is_by_neighbours(candidate, case)}
         if not ran:
             return None, {"status": "left out", "how": "; ".join(self.left_out.values())[:400] or "no shape is small enough"}
         return None, {"status": "near" if worst > NEAR else "equivalent", "how": words, "budgets": worst, "cases": ran}
