@@ -41,6 +41,7 @@ struct Gym::State {
   using Stopped = std::function<void()>;
   struct Ticket {
     std::promise<Answer> promise;
+    std::string candidate;                                 // the submitter's name of it
     std::unique_ptr<std::stop_callback<Stopped>> on_stop;  // null: not yet, or cannot be stopped
   };
   struct Job {
@@ -93,8 +94,12 @@ struct Gym::State {
     tickets.erase(found);
   }
 
+  // One verdict may answer tickets for which its candidate has other names.
   static void deliver(Answered answered) {
-    for (auto& [ticket, answer] : answered) ticket.promise.set_value(std::move(answer));
+    for (auto& [ticket, answer] : answered) {
+      if (answer) answer->candidate_name = ticket.candidate;
+      ticket.promise.set_value(std::move(answer));
+    }
   }
 
   void work(const std::stop_token& stop) {
@@ -224,7 +229,9 @@ std::future<Result<task::Verdict>> Gym::submit(EvalRequest request,
     std::lock_guard lock(state_->mutex);
     const Queue::Accepted accepted = state_->queue.submit(std::move(wish));
     ticket = accepted.ticket;
-    state_->tickets[ticket].promise = std::move(promise);
+    State::Ticket& kept = state_->tickets[ticket];
+    kept.promise = std::move(promise);
+    kept.candidate = request.candidate.name;
     if (accepted.is_new)
       state_->jobs[accepted.job] =
           std::make_shared<State::Job>(State::Job{std::move(request), {}, {}});

@@ -30,7 +30,7 @@ class Script {
       return fail(ErrorCode::kCancelled, "the target was stopped");
     }
     task::Verdict verdict;
-    verdict.candidate_name = name;
+    verdict.candidate_name = verdict.candidate_hash = name;
     return verdict;
   }
   void finish(const std::string& name) {
@@ -102,7 +102,7 @@ class GymTest : public testing::Test {
   }
   static std::string answer(std::future<Result<task::Verdict>>& future) {
     auto result = future.get();
-    return result ? result->candidate_name : result.error().message();
+    return result ? result->candidate_hash : result.error().message();
   }
 
   Script script_;
@@ -114,6 +114,16 @@ TEST_F(GymTest, TheSameRequestIsJudgedOnce) {
   script_.finish("a");
   EXPECT_EQ(answer(first), "a");
   EXPECT_EQ(answer(second), "a");
+  EXPECT_THAT(script_.begun(), testing::ElementsAre("a"));
+}
+
+TEST_F(GymTest, EverySubmitterGetsItsOwnNameOfTheCandidate) {
+  EvalRequest other = request("a");
+  other.candidate.name = "b";
+  auto first = submit("a"), second = gym_->submit(other, kNever, {});
+  script_.finish("a");
+  EXPECT_EQ(first.get()->candidate_name, "a");
+  EXPECT_EQ(second.get()->candidate_name, "b");
   EXPECT_THAT(script_.begun(), testing::ElementsAre("a"));
 }
 

@@ -37,12 +37,14 @@ class RemoteJudge : public gym::Judge {
 
   Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) override {
     const std::string problem = request.problem.hash, candidate = request.candidate.hash;
+    const std::string name = request.candidate.name;
     KW_TRY(task::Verdict out, ask<task::Verdict>(std::move(request), stop));
     // Never somebody else's.
     if (out.problem_hash != problem || out.candidate_hash != candidate)
       return fail(ErrorCode::kDataLoss,
                   "{}: the verdict is of problem {} and candidate {}, not of those that were sent",
                   client_->url(), out.problem_hash, out.candidate_hash);
+    out.candidate_name = name;  // it may have been judged under another submitter's
     return out;
   }
 
