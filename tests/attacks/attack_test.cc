@@ -352,6 +352,10 @@ TEST(Mechanism, MovingAddresses) {
   expect_decides("moving_addresses", {"fresh_inputs"}, "known_pointers.cpp",
                  task::Outcome::kWrongValue, Timing::kOn);
 }
+TEST(Mechanism, Edges) {
+  expect_decides("edges", {"moving_addresses"}, "reads_behind.cpp", task::Outcome::kWrongValue,
+                 Timing::kOff);
+}
 TEST(Mechanism, ReHash) {
   expect_decides("rehash", {"seal"}, "in_place_mprotect.cpp", task::Outcome::kViolation,
                  Timing::kOff);

@@ -88,6 +88,7 @@ Status JudgedCalls::fill_and_guard(std::uint32_t s, bool audited, std::optional<
          hard ? fill_hard(s, *hard) : fill_ordinary(s, seed, known != nullptr));
   if (!filled.ok)
     return fail(ErrorCode::kUnavailable, "the inputs cannot be made: {}", filled.text);
+  if (on.edges) KW_TRY_STATUS(set.write_canaries(places.next()));
   if (on.rehash) {
     KW_TRY(Later<std::uint64_t> hash, set.hash_later(hash_seed_ + s, kHashSample));
     input_hashes_[s] = std::move(hash);

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -169,6 +172,31 @@ TEST_F(JudgedCallsTest, AWriteBesideTheOutputsIsAViolation) {
   open(with_mechanism_off("canaries"));
   ASSERT_TRUE(begin(script).checked_call());
   EXPECT_FALSE(judged_->fault.found()) << judged_->message();
+}
+
+// Of an input: the element behind the last one, call by call.
+std::set<float> seen_behind_x(FakeJudgement& judged, float& behind) {
+  std::set<float> out;
+  for (int call = 0; call < 20; ++call) {
+    EXPECT_TRUE(judged.checked_call());
+    out.insert(behind);
+  }
+  return out;
+}
+
+TEST_F(JudgedCallsTest, SecretBytesLieBehindInputs) {
+  float behind = 0;
+  const ExecutorScript script = after_right_results([&](const ScriptedCall& call) {
+    std::memcpy(&behind, call.x().data() + call.x().size(), sizeof behind);
+    if (std::isnan(behind)) behind = std::numeric_limits<float>::infinity();
+  });
+  SessionOptions still;
+  still.mechanisms.moving_addresses = false;
+  open(still);
+  EXPECT_GE(seen_behind_x(begin(script), behind).size(), 15U);
+  still.mechanisms.edges = false;
+  open(still);
+  EXPECT_EQ(seen_behind_x(begin(script), behind), std::set<float>{0});
 }
 
 TEST_F(JudgedCallsTest, ACallHasItsLimitAndALaunchThatOfAllItsCalls) {

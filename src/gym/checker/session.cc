@@ -136,6 +136,7 @@ Result<OracleAnswer> Session::make_statics() {
   if (!signature_.statics.empty()) {
     KW_TRY(statics_, backend_.allocator().allocate(
                          "statics", Layout::for_reading(tensors_of(signature_.statics)), true));
+    if (options_.mechanisms.edges) KW_TRY_STATUS(statics_->write_canaries(seeds_.next()));
   }
   if (!module_) {
     if (statics_) KW_TRY_STATUS(inputs_->fill_statics(*statics_, seeds_.next()));

@@ -27,6 +27,7 @@ Result<Mechanisms> Mechanisms::without(const std::vector<std::string>& disabled)
       {"clear", &on.clear},
       {"cpu_witness", &on.cpu_witness},
       {"mixed_inputs", &on.mixed_inputs},
+      {"edges", &on.edges},
       {"admission", &admission},
       {"hidden_shape", &hidden_shape},
   };

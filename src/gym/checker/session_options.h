@@ -18,6 +18,7 @@ struct Mechanisms {
   bool audit = true;         // secret calls are compared with float64
   bool cpu_witness = true;   // core time may not exceed wall time
   bool mixed_inputs = true;  // secret calls have hard inputs
+  bool edges = true;         // secret bytes lie around inputs
 
   // "admission" and "evidence" are the supervisor's. kInvalidArgument for an unknown name.
   static Result<Mechanisms> without(const std::vector<std::string>& disabled);

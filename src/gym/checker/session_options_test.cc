@@ -28,7 +28,8 @@ constexpr std::pair<const char*, Switch> kMechanismSwitches[] = {
     {"audit", &Mechanisms::audit},
     {"clear", &Mechanisms::clear},
     {"cpu_witness", &Mechanisms::cpu_witness},
-    {"mixed_inputs", &Mechanisms::mixed_inputs}};
+    {"mixed_inputs", &Mechanisms::mixed_inputs},
+    {"edges", &Mechanisms::edges}};
 
 int mechanisms_on(const Mechanisms& mechanisms) {
   int on = 0;

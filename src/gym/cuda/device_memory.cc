@@ -152,11 +152,21 @@ Result<kernels::RangesTask> DeviceTensors::bands(std::uint64_t secret_seed) cons
 }
 
 Status DeviceTensors::write_canaries(std::uint64_t secret_seed) {
-  if (kernels_ != nullptr) {
-    KW_TRY(kernels::RangesTask task, bands(secret_seed));
-    return run_on_ranges(*kernels_, "kw_write_canaries", kBandOfBlock, task);
-  }
   Status status;
+  if (kernels_ != nullptr) {
+    kernels::RangesTask task{};
+    const auto run = [&] {
+      if (status) status = run_on_ranges(*kernels_, "kw_write_canaries", kBandOfBlock, task);
+      task.count = 0;
+    };
+    for_bands(layout(), [&](std::size_t start, std::size_t end) {
+      if (!status || end <= start) return;
+      status = add_range(task, {bytes_->address() + start, end - start, secret_seed + start});
+      if (task.count == kernels::kMaxRanges) run();
+    });
+    run();
+    return status;
+  }
   std::vector<std::byte> band;
   for_bands(layout(), [&](std::size_t start, std::size_t end) {
     if (!status) return;
