@@ -56,6 +56,7 @@ task::Verdict verdict_of(const gym::EvalRequest& request) {
   task::Verdict out;
   out.problem_hash = request.problem.hash;
   out.candidate_hash = request.candidate.hash;
+  out.candidate_name = request.candidate.name;
   out.outcome = task::Outcome::kWrongValue;
   out.made_with.gym_version = gym::kGymVersion;
   return out;
@@ -131,6 +132,17 @@ TEST_F(ServiceTest, AWorkersVerdictComesBackWhole) {
   ASSERT_TRUE(verdict.has_value()) << verdict.error().message();
   EXPECT_EQ(to_json(*verdict), to_json(verdict_of(relu_request())));
   EXPECT_EQ(gym.judged, 1);
+}
+
+// The same text may have been judged for somebody who calls it something else.
+TEST_F(ServiceTest, AVerdictHasTheNameThatWasAskedWith) {
+  gym.on_judge = [](const gym::EvalRequest& request, const std::stop_token&) {
+    task::Verdict out = verdict_of(request);
+    out.candidate_name = "another";
+    return Result<task::Verdict>(out);
+  };
+  const auto worker = start_worker();
+  EXPECT_EQ(judge->judge(relu_request(), {})->candidate_name, relu_request().candidate.name);
 }
 
 TEST_F(ServiceTest, AFailureOfOursIsTriedThreeTimesAndNoVerdict) {
