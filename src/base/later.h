@@ -8,7 +8,8 @@
 
 namespace kw {
 
-// What the wait needs has to live until get(). Threads: those that the wait may run on.
+// The caller keeps what the wait needs alive until get(). get() runs on threads that the wait may
+// run on.
 template <typename T>
 class Later {
  public:

@@ -3,7 +3,7 @@
 Usage: versions_test.py KERNELWRIGHT OLD_KERNELWRIGHT [--count 12]
 
 OLD_KERNELWRIGHT is of an older commit with another kGymVersion (git log -G'kGymVersion = ' -- src/gym/version.h names them), built by hand, as no test builds it:
-    git worktree add ../old e636715f^ && cd ../old && cmake --preset dev && cmake --build build/dev --target kernelwright kw_programs
+    git worktree add ../old 71903ed6 && cd ../old && cmake --preset dev && cmake --build build/dev --target kernelwright kw_programs
     cd - && tests/service/versions_test.py build/dev/bin/kernelwright ../old/build/dev/bin/kernelwright
 KW_PYTHON names a Python with torch where a checkout has no .venv.
 

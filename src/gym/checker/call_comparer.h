@@ -33,7 +33,7 @@ class CallComparer {
   virtual Result<ComparedReports> compare(const OutputChecker& checker,
                                           std::span<const ComparedCall> calls) = 0;
   // The same of the snapshots as they are now, which a GPU may still compute until somebody asks.
-  // What the calls borrow outlives it.
+  // The caller keeps what the calls borrow alive until then.
   virtual Result<Later<ComparedReports>> compare_later(const OutputChecker& checker,
                                                        std::span<const ComparedCall> calls) {
     KW_TRY(ComparedReports now, compare(checker, calls));

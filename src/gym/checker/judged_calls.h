@@ -61,7 +61,7 @@ class JudgedCalls {
   Result<OracleAnswer> fill_ordinary(std::uint32_t set, std::uint64_t seed, bool is_known);
   Result<OracleAnswer> fill_hard(std::uint32_t set, std::size_t number);
   Result<OracleAnswer> repeat_probabilities(TensorMemory& set);
-  // What a look at the memory of some calls will tell: hashes of their inputs, and whether all
+  // A look at the memory of some calls will tell these: hashes of their inputs, and whether all
   // canaries are there.
   struct MemoryLater {
     std::vector<Later<std::uint64_t>> hashes;

@@ -174,7 +174,7 @@ TEST_F(JudgedCallsTest, AWriteBesideTheOutputsIsAViolation) {
   EXPECT_FALSE(judged_->fault.found()) << judged_->message();
 }
 
-// Of an input: the element behind the last one, call by call.
+// The calls saw these values in the element behind an input's last one.
 std::set<float> seen_behind_x(FakeJudgement& judged, float& behind) {
   std::set<float> out;
   for (int call = 0; call < 20; ++call) {

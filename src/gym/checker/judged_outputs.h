@@ -41,13 +41,6 @@ class JudgedOutputs {
   // nothing is decided.
   Status decide(std::span<const std::uint32_t> sets, Later<ComparedReports> compared,
                 bool in_first_block, const FilledCases& hard);
-  // Both at once.
-  Status compare(std::span<const std::uint32_t> sets, bool in_first_block,
-                 const FilledCases& hard) {
-    if (fault_.found()) return {};
-    KW_TRY(Later<ComparedReports> compared, compare_later(sets));
-    return decide(sets, std::move(compared), in_first_block, hard);
-  }
   // Compares one call with float64: by a known instance that the set's inputs are, or (nullptr) by
   // running the reference on them. Beside a GPU that is timed, a thread may do the first while
   // further calls are made; end_audit() has its answer.
@@ -83,8 +76,8 @@ class JudgedOutputs {
     std::span<const std::byte> bytes;
     std::vector<std::byte> own;
   };
-  // What a thread compares beside the next calls. A failure is looked at again as any other: on the
-  // same inputs, which their seed gives once more, and on the kept outputs.
+  // A thread compares these beside the next calls. A failure is looked at again as any other: on
+  // the same inputs, which their seed gives once more, and on the kept outputs.
   struct BegunAudit {
     std::uint32_t set = 0;
     const AuditInstance* known = nullptr;

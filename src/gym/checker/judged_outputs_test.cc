@@ -49,12 +49,18 @@ class JudgedOutputsTest : public ::testing::Test {
     if (workload_.baseline == nullptr) learn();
     return std::make_unique<FakeJudgement>(workload_, spoilt(spoil));
   }
+  // As a check does: the comparison is begun, and its answer judged.
+  Status compare(FakeJudgement& judged, bool in_first_block, const FilledCases& hard) const {
+    JudgedOutputs& outputs = judged.calls.outputs();
+    KW_TRY(Later<ComparedReports> begun, outputs.compare_later(kSet0));
+    return outputs.decide(kSet0, std::move(begun), in_first_block, hard);
+  }
   // One call of a candidate, compared with the baseline's.
   std::unique_ptr<FakeJudgement> compared(const Spoil& spoil) {
     auto judged = judgement(spoil);
     judged->call(0);
     runs_before_ = workload_.oracle.runs().size();
-    EXPECT_TRUE(judged->calls.outputs().compare(kSet0, true, kOrdinary));
+    EXPECT_TRUE(compare(*judged, true, kOrdinary));
     return judged;
   }
   std::size_t new_runs() const { return workload_.oracle.runs().size() - runs_before_; }
@@ -81,7 +87,7 @@ TEST_F(JudgedOutputsTest, PoisonThatIsLeftIsAnElementThatWasNotWritten) {
   };
   FakeJudgement judged(workload_, script);
   judged.call(0);
-  ASSERT_TRUE(judged.calls.outputs().compare(kSet0, true, kOrdinary));
+  ASSERT_TRUE(compare(judged, true, kOrdinary));
   EXPECT_EQ(judged.outcome(), Outcome::kWrongValue);
   EXPECT_THAT(judged.message(), HasSubstr("output y: "));
   EXPECT_THAT(judged.message(), HasSubstr("some elements were not written"));
@@ -167,7 +173,7 @@ TEST_F(JudgedOutputsTest, NobodyIsConvictedWithoutTheReference) {
   const auto judged = judgement([](const ScriptedCall& call) { call.y()[5] += 1e4F; });
   judged->call(0);
   workload_.oracle.die();
-  const Status done = judged->calls.outputs().compare(kSet0, true, kOrdinary);
+  const Status done = compare(*judged, true, kOrdinary);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code(), ErrorCode::kUnavailable);
   EXPECT_EQ(done.error().message(), "the reference failed: the reference's process ended");
@@ -178,7 +184,7 @@ TEST_F(JudgedOutputsTest, AfterAFaultNothingIsCompared) {
   const auto judged = judgement([](const ScriptedCall& call) { call.y()[5] += 1e4F; });
   judged->call(0);
   judged->fault.blame({Outcome::kViolation, "input_write", "an input changed during a call"});
-  ASSERT_TRUE(judged->calls.outputs().compare(kSet0, true, kOrdinary));
+  ASSERT_TRUE(compare(*judged, true, kOrdinary));
   EXPECT_EQ(judged->violation(), "input_write");
   EXPECT_EQ(judged->calls.outputs().errors().at(0).checked_calls, 0);
 }
@@ -191,10 +197,10 @@ TEST_F(JudgedOutputsTest, BenchmarksRulesLookAtTheFirstCallsAndAtOneInAnyCase) {
     });
     WorkloadReport report;
     judged->call(0);
-    EXPECT_TRUE(judged->calls.outputs().compare(kSet0, false, kOrdinary));
+    EXPECT_TRUE(compare(*judged, false, kOrdinary));
     judged->fault = {};
     judged->call(0);
-    EXPECT_TRUE(judged->calls.outputs().compare(kSet0, second_is_in_first_block, kOrdinary));
+    EXPECT_TRUE(compare(*judged, second_is_in_first_block, kOrdinary));
     judged->calls.outputs().benchmark_rules().add_to(report, std::nullopt);
     return report.flashinfer.status;
   };
@@ -214,7 +220,7 @@ TEST_F(JudgedOutputsTest, HardInputsConvictUnlessTheyAreLeftOutOrHaveChanged) {
     filled[0] = FilledCase{0, hard.version};
     judged->call(0, 0U);
     change(hard);
-    EXPECT_TRUE(judged->calls.outputs().compare(kSet0, true, filled));
+    EXPECT_TRUE(compare(*judged, true, filled));
     EXPECT_EQ(judged->calls.outputs().hard_calls().at(0), 1);
     EXPECT_FALSE(judged->calls.outputs().benchmark_rules().has_compared());
     return judged->message();

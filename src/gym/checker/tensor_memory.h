@@ -80,7 +80,7 @@ class TensorMemory {
   // Fills tensor i with values that no kernel may leave behind (inputs/poison.h).
   virtual Status poison(std::size_t i, tensor::DType dtype, std::uint64_t seed) = 0;
   // Fills the bands around all tensors with secret bytes, and tells whether they still hold them.
-  // What a kernel reads beside an input shows in its result.
+  // A kernel that reads beside an input shows it in its result.
   virtual Status write_canaries(std::uint64_t secret_seed) = 0;
   virtual Result<bool> canaries_intact(std::uint64_t secret_seed) const = 0;
   virtual Result<Later<bool>> canaries_intact_later(std::uint64_t secret_seed) const {

@@ -100,7 +100,7 @@ TEST_F(TurnTest, IsGivenAwayAfterASliceWithWhatRunsFrozen) {
   EXPECT_EQ(when_all_is_over(), (std::vector<std::string>{"frozen", "measured", "thawed"}));
 }
 
-// What is to freeze works until it has: a call's core time would else be longer than the call.
+// A candidate works until it stands still: its core time would else be longer than its call.
 TEST_F(TurnTest, TheTimeToFreezeIsTimeAtWork) {
   monitor_.takes_to_freeze = std::chrono::milliseconds(30);
   Turn turn(party(), nanoseconds(0));

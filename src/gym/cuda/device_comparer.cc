@@ -64,7 +64,7 @@ kernels::CompareTask compare_task(const DevicePair& pair, const Slices& slices,
   return task;
 }
 
-// What a kernel says counts once it has seen all elements.
+// A kernel's report counts once it has seen all elements.
 template <typename Report>
 Result<Report> whole_report(DeviceReports& reports, const DeviceReports::Report& report,
                             std::uint64_t elements) {

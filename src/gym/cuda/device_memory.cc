@@ -15,7 +15,7 @@ namespace {
 // Without kernels each block of a hash is a copy to the host. Executors map inputs for reading
 // only, which the hash seconds.
 constexpr std::size_t kMaxCopied = std::size_t{128} * 1024;
-// Of a block of threads, whose threads read one word after the other.
+// A block of threads takes so many bytes; each thread reads one word after the other.
 constexpr std::size_t kHashedByBlock = std::size_t{8} * 1024, kBandOfBlock = 1024;
 constexpr unsigned kThreads = 256, kMaxRangeBlocks = 64;
 

@@ -56,7 +56,7 @@ class DeviceTensors final : public TensorMemory {
   };
   std::uint64_t address(std::size_t i) const { return bytes_->address() + layout().offset(i); }
 
-  // Where there are kernels.
+  // The source must have kernels.
   Result<kernels::RangesTask> bands(std::uint64_t secret_seed) const;
 
   std::unique_ptr<DeviceBytes> bytes_;

@@ -33,8 +33,8 @@ class DeviceReports {
 
   // A report that is all zero. The kernel that writes to it is queued before the next read().
   Result<Report> make();
-  // What kernels have written to it, valid until the next call. Waits for all that is queued.
-  // kInternal: kPlaces others were made since.
+  // Returns what kernels have written to it, valid until the next call. Waits for all that is
+  // queued. kInternal: kPlaces others were made since.
   Result<std::span<const std::byte>> read(const Report& report);
   template <typename T>
   Result<T> read(const Report& report) {

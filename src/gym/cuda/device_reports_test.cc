@@ -11,7 +11,7 @@ namespace {
 
 class Reports : public ::testing::Test {
  protected:
-  // What a kernel would do.
+  // A kernel would do this.
   static void write(const DeviceReports::Report& report, std::uint64_t value) {
     std::memcpy(reinterpret_cast<void*>(report.address), &value, sizeof value);
   }
