@@ -49,14 +49,17 @@ def private_home(folder):
     return {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "XDG_DATA_HOME": str(folder / "data")}
 
 
-def evaluate(program, problem, candidates, options, environment):
-    """[(seconds from the start of the process to the verdict, verdict)]; leaves when there is an error instead of a verdict."""
+def evaluate(program, problem, candidates, options, environment, shows=False):
+    """[(seconds from the start of the process to the verdict, verdict)]; leaves when there is an error instead of a verdict. shows: each verdict is told on
+    stderr when it comes."""
     command = [program, "eval", str(problem), *map(str, candidates), "--json", *options]
     start = time.perf_counter()
     verdicts = []
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         for line in process.stdout:
             verdicts.append((time.perf_counter() - start, json.loads(line)))
+            if shows and "outcome" in verdicts[-1][1]:
+                print(f"{verdicts[-1][0]:.1f} s: {verdicts[-1][1]['candidate']['name']} {verdicts[-1][1]['outcome']}", file=sys.stderr, flush=True)
     errors = [verdict["error"]["message"] for _, verdict in verdicts if "error" in verdict]
     if errors or len(verdicts) != len(candidates):
         sys.exit(f"{problem}: {len(verdicts)} verdicts for {len(candidates)} candidates; {'; '.join(errors)}")

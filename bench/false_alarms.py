@@ -72,7 +72,9 @@ def main():
                 continue
             verdicts = judge(arguments, problem, files)
             for verdict in verdicts:
-                outcome = verdict.get("outcome", "error")
+                # A pass so near its budget that it is not paid is an alarm too.
+                borderline = any("borderline" in workload for workload in verdict.get("workloads", []))
+                outcome = "borderline" if borderline else verdict.get("outcome", "error")
                 language = languages.get(verdict.get("candidate", {}).get("name", ""), "?")
                 counts[language, outcome] += 1
                 workloads += len(verdict.get("workloads", []))

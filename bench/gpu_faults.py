@@ -75,7 +75,7 @@ def main():
         for kind, file in zip(kinds, files):
             file.write_text((LAUNCH + HEAD + RIGHT + "}\n" if kind == "right" else BAD[kind][0]) + f"// {file.stem}\n")
         options = ["--target", "cuda", "--no-timing", "--jobs", str(arguments.jobs)]
-        verdicts = common.evaluate(arguments.program, folder / "problem", files, options, common.private_home(folder))
+        verdicts = common.evaluate(arguments.program, folder / "problem", files, options, common.private_home(folder), shows=True)
     outcomes = collections.Counter()
     mistakes = 0
     for _, verdict in verdicts:

@@ -44,8 +44,8 @@ def programs(expect_pass):
             continue
         text = path.read_text()
         expected = [word.split()[0] for word in tag(text, "expect").split("|") if word]
-        if re.match(r"C|W1[56]", tag(text, "class")) or re.search(r"Right for \d+ calls", text):
-            expected.append("passed")  # what such a program remembers is of no use in three calls
+        if re.match(r"C|W1[4-6]", tag(text, "class")) or re.search(r"Right for \d+ calls", text):
+            expected.append("passed")  # what such a program remembers is of no use in three calls, and W14 is wrong on inputs that only timed calls have
         if not expected or tag(text, "problem") or "@SECRET@" in text or "triton" in text:
             continue
         if (expected == ["passed"]) == expect_pass:

@@ -1,11 +1,12 @@
-# Control messages on fd 3: one JSON object a packet, with descriptors by name (docs/protocol.md).
+# Control messages on fd 3: one JSON object a packet, or in a memory file, with descriptors by name (docs/protocol.md).
 import array
 import json
 import os
 import socket
 
-MAX_BYTES = 64 * 1024
-MAX_FDS = 240
+MAX_BYTES = 64 * 1024  # of a packet
+MAX_FDS = 241
+IN_FILE = "message_in_file"
 
 
 class Message:
@@ -34,6 +35,9 @@ def receive(control):
     if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
         raise ValueError("a control message was cut off")
     body = json.loads(data)
+    if IN_FILE in body:
+        with os.fdopen(numbers.pop(), "rb") as file:
+            body = json.load(file)
     names = body.get("fds", [])
     if len(names) != len(numbers):
         raise ValueError(f"a control message names {len(names)} descriptors and has {len(numbers)}")

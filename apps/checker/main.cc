@@ -13,7 +13,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/log.h"
+#include "base/step_times.h"
 #include "base/text.h"
+#include "gym/checker/hard_cases.h"
 #include "gym/checker/server.h"
 #include "gym/cuda/device_comparer.h"
 #include "gym/cuda/device_memory.h"
@@ -26,7 +29,6 @@ namespace {
 constexpr uid_t kCheckerUid = 60999;
 constexpr int kControl = 3;
 constexpr std::size_t kMaxKernels = 64ULL << 20U;
-constexpr std::uint64_t kKeptInputs = 1ULL << 30U;  // hard inputs of one workload on a GPU
 
 void pin_to(const std::string& cores) {
   if (cores.empty()) return;
@@ -52,6 +54,7 @@ kw::Result<std::unique_ptr<kw::gym::Backend>> open_gpu(const std::string& number
                                                        const std::string& kernels) {
   std::unique_ptr<kw::gym::Backend> backend;
   if (number.empty()) return backend;
+  kw::StepTimes times;
   std::string machine_code;
   if (!kernels.empty()) {
     const kw::os::UniqueFd file(std::atoi(kernels.c_str()));
@@ -65,7 +68,9 @@ kw::Result<std::unique_ptr<kw::gym::Backend>> open_gpu(const std::string& number
   parts.comparer =
       std::make_unique<kw::gym::DeviceCallComparer>(allocator->source(), allocator->reports());
   parts.allocator = std::move(allocator);
-  parts.kept_input_bytes = kKeptInputs;
+  parts.kept_input_bytes = kw::gym::HardCases::kMaxKeptBytes;
+  times.end("the checker's context on the GPU");
+  kw::log::debug(times.text());
   return kw::gym::make_process_backend(std::move(parts));
 }
 

@@ -4,11 +4,13 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <utility>
 
 #include <sched.h>
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "gym/compile/python_packages.h"
 
 namespace kw::front {
 namespace {
@@ -16,21 +18,14 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::chrono::seconds kPatience{10};
 
-// One line per package, "" where it is missing; metadata only.
-constexpr const char* kPackages = R"(
-import importlib.metadata, platform
-print(platform.python_version())
-for name in ("torch", "triton"):
-    try:
-        print(importlib.metadata.version(name))
-    except importlib.metadata.PackageNotFoundError:
-        print("")
-)";
+// Nothing when the tool is not there or fails.
+std::string answer_of(ToolRunner& runner, const std::vector<std::string>& argv) {
+  auto output = runner.run(argv, kPatience);
+  return output && output->exit_code == 0 ? printable(output->out, 16384) : std::string();
+}
 
 std::vector<std::string> lines_of(ToolRunner& runner, const std::vector<std::string>& argv) {
-  auto output = runner.run(argv, kPatience);
-  if (!output || output->exit_code != 0) return {};
-  std::vector<std::string> lines = split(printable(output->out, 16384), '\n');
+  std::vector<std::string> lines = split(answer_of(runner, argv), '\n');
   while (!lines.empty() && trim(lines.back()).empty()) lines.pop_back();
   return lines;
 }
@@ -97,11 +92,11 @@ ToolChain inspect_tools(ToolRunner& runner, const fs::path& checkout) {
   if (auto lines = lines_of(runner, {"g++", "-dumpfullversion"}); !lines.empty())
     tools.gxx = lines[0];
   tools.python_path = find_python(checkout);
-  if (auto lines = lines_of(runner, {tools.python_path, "-I", "-c", kPackages}); !lines.empty()) {
-    tools.python = lines[0];
-    if (lines.size() > 1) tools.torch = lines[1];
-    if (lines.size() > 2) tools.triton = lines[2];
-  }
+  gym::PythonPackages packages =
+      gym::python_packages_in(answer_of(runner, gym::python_packages_command(tools.python_path)));
+  tools.python = std::move(packages.python);
+  tools.torch = std::move(packages.torch);
+  tools.triton = std::move(packages.triton);
   tools.nvcc = nvcc_version(lines_of(runner, {"nvcc", "--version"}));
   tools.gpus = lines_of(runner, {"nvidia-smi", "--query-gpu=name", "--format=csv,noheader"});
   tools.cpu = cpu_model();

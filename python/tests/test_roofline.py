@@ -1,4 +1,6 @@
 # Operations of a reference; on a GPU also the rates that they are held against.
+import subprocess
+import sys
 import unittest
 
 import torch
@@ -17,6 +19,29 @@ class CountFlops(unittest.TestCase):
 
     def test_elementwise_work_has_none(self):
         self.assertEqual(roofline.count_flops(lambda: torch.softmax(torch.randn(4, 4), 1)), 0)
+
+
+    def test_they_are_those_that_torch_counts(self):
+        from torch.utils.flop_counter import FlopCounterMode
+
+        query = torch.randn(2, 4, 16, 32)
+        layer = torch.nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)
+        works = {
+            "a layer": lambda: layer(query[0]),
+            "linear": lambda: torch.nn.functional.linear(query, torch.randn(5, 32), torch.randn(5)),
+            "einsum": lambda: torch.einsum("bhij,bhkj->bhik", query, query),
+            "transposed convolution": lambda: torch.nn.functional.conv_transpose1d(query[0], torch.randn(16, 3, 4)),
+        }
+        for name, work in works.items():
+            with FlopCounterMode(display=False) as counter:
+                work()
+            self.assertGreater(counter.get_total_flops(), 0, name)
+            self.assertEqual(roofline.count_flops(work), counter.get_total_flops(), name)
+
+    def test_counting_imports_nothing_of_torch_compile(self):
+        program = "import sys, torch, roofline\nroofline.count_flops(lambda: torch.ones(4, 4) @ torch.ones(4, 4))\nprint('torch._dynamo' in sys.modules)"
+        ended = subprocess.run([sys.executable, "-c", program], cwd=support.PYTHON_FOLDER, capture_output=True, text=True, check=True)
+        self.assertEqual(ended.stdout.strip(), "False")
 
 
 class ProductDtype(unittest.TestCase):

@@ -1,7 +1,12 @@
 # Parts of the leaves without processes: calling styles, constants, literals, texts, struct offsets.
 import ast
+import json
 import os
 import re
+import socket
+import subprocess
+import sys
+import tempfile
 import time
 import unittest
 import unittest.mock
@@ -15,6 +20,7 @@ import device_memory
 import failures
 import gpu_executor
 import loading
+import messages
 import modules
 import pages
 import results
@@ -49,6 +55,38 @@ class UnmatchedStateTest(unittest.TestCase):
     def test_names_some_of_many(self):
         given = {f"part{i}": torch.zeros(1) for i in range(11)}
         self.assertTrue(modules.unmatched_note(torch.nn.ReLU(), given).endswith("part7 [1] and 3 more"))
+
+
+class MessagesTest(unittest.TestCase):
+    def test_a_long_one_comes_in_a_file(self):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        body = {"op": "run", "fds": ["text"], "rows": list(range(75000))}
+        with tempfile.TemporaryFile() as text, tempfile.TemporaryFile() as file, ours, theirs:
+            file.write(json.dumps(body).encode())
+            file.seek(0)
+            socket.send_fds(ours, [b'{"message_in_file": true}'], [text.fileno(), file.fileno()])
+            message = messages.receive(theirs)
+            self.assertEqual(message.body, body)
+            self.assertTrue(os.path.sameopenfile(message.fds["text"], text.fileno()))
+            message.close()
+
+
+class DecomposedTest(unittest.TestCase):
+    PROGRAM = """
+import sys, torch, second_implementation
+x = torch.randn(4, 8)
+works = [torch.relu, lambda x: torch.softmax(x, 1), torch.nn.functional.gelu, lambda x: torch.nn.functional.layer_norm(x, (8,)), lambda x: x.clamp(0, 1)]
+for work in works:
+    right = work(x)
+    with second_implementation.scope():
+        found = work(x)
+    assert torch.allclose(found, right, atol=1e-6), (found, right)
+print("torch._dynamo" in sys.modules)
+"""
+
+    def test_nothing_of_torch_compile_is_imported(self):
+        ended = subprocess.run([sys.executable, "-c", self.PROGRAM], cwd=PYTHON_FOLDER, capture_output=True, text=True)
+        self.assertEqual((ended.stdout.strip(), ended.stderr), ("False", ""))
 
 
 class CallingTest(unittest.TestCase):

@@ -14,8 +14,7 @@ template <typename T>
 class Later {
  public:
   using Wait = std::function<Result<T>()>;
-  // Implicit: what is known is a case of what comes later.
-  Later(T value) : from_(std::in_place_index<0>, std::move(value)) {}
+  explicit Later(T value) : from_(std::in_place_index<0>, std::move(value)) {}
   explicit Later(Wait wait) : from_(std::in_place_index<1>, std::move(wait)) {}
 
   // At most once. Errors are the wait's.

@@ -45,6 +45,24 @@ TEST_F(SessionTest, FilterKeepsWhatPassesWithItsVerdict) {
   EXPECT_THAT(read("rejected.jsonl"), HasSubstr("y[3] is off in wrong 1"));
 }
 
+// Neither an example, nor a fault of the problem; as the first answer of a repair it is wrong.
+TEST_F(SessionTest, ABorderlinePassIsNoVerifiedExample) {
+  const auto pending = [](const std::string& mark, const std::string& previous, Kind kind) {
+    Sample out = sample_with(mark, kind);
+    out.pending = Pending{code(previous), "zero_shot"};
+    return out;
+  };
+  write("in.jsonl",
+        {sample_with("right 1"), sample_with("near 1"), pending("right r", "near r", Kind::kRepair),
+         pending("right s", "near s", Kind::kSpeedup)});
+  const auto report = filter("log.jsonl");
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_THAT(groups_in("out.jsonl"), ElementsAre("right 1", "right r"));
+  EXPECT_EQ(Json(report->outcomes).dump(), R"({"borderline":1,"not_right":1,"passed":2})");
+  EXPECT_EQ(report->problem_faults, 0U);
+  EXPECT_THAT(read("rejected.jsonl"), HasSubstr("two further draws decided on near 1"));
+}
+
 TEST_F(SessionTest, PendingSamplesGetTheQuestionFromTheirFirstAnswersVerdict) {
   const auto pending = [](const std::string& mark, const std::string& previous, Kind kind) {
     Sample out = sample_with(mark, kind);
@@ -359,7 +377,7 @@ TEST_F(SessionTest, AnAnswerThatIsWrongForTheModuleAtOtherSizesGoes) {
         size);
   };
   std::vector<Sample> samples;
-  for (const char* mark : {"right", "elsewhere", "right alone"}) {
+  for (const char* mark : {"right", "elsewhere", "almost", "right alone"}) {
     Sample sample = sample_with(mark, Kind::kConvert);
     sample.problem =
         sample_problem(task::module_problem(
@@ -372,7 +390,8 @@ TEST_F(SessionTest, AnAnswerThatIsWrongForTheModuleAtOtherSizesGoes) {
   const auto report = filter("log.jsonl");
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_THAT(groups_in("out.jsonl"), ElementsAre("right", "right alone"));
-  EXPECT_EQ(Json(report->causes).dump(), R"({"wrong_at_other_sizes/wrong_value":1})");
+  EXPECT_EQ(Json(report->causes).dump(),
+            R"({"wrong_at_other_sizes/borderline":1,"wrong_at_other_sizes/wrong_value":1})");
   EXPECT_EQ(judge.judged["right"], 3);
 }
 

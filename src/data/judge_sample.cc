@@ -31,6 +31,7 @@ std::vector<std::string> shown_code(const std::vector<text::ChatMessage>& messag
 std::string reason_of(const task::Verdict& verdict) {
   if (verdict.outcome == Outcome::kViolation) return verdict.violation;
   for (const task::WorkloadVerdict& workload : verdict.workloads) {
+    if (task::is_borderline(verdict) && !workload.borderline) continue;
     if (workload.outcome == verdict.outcome && !workload.diagnostics.empty())
       return printable(workload.diagnostics[0].message, 300);
   }
@@ -43,13 +44,15 @@ struct Judged {
   std::optional<task::Verdict> verdict;  // the verdict of code that could be extracted
 
   bool right() const {
-    return verdict && (verdict->outcome == Outcome::kPassed ||
-                       (verdict->outcome == Outcome::kNoisy && verdict->kernelbench.correctness));
+    return verdict && !task::is_borderline(*verdict) &&
+           (verdict->outcome == Outcome::kPassed ||
+            (verdict->outcome == Outcome::kNoisy && verdict->kernelbench.correctness));
   }
   // True where the verdict is no fault of the answer: the problem is broken, or this machine cannot
   // judge it.
   bool says_nothing() const {
-    return verdict && !right() && !task::is_candidates_fault(verdict->outcome);
+    return verdict && !right() && !task::is_borderline(*verdict) &&
+           !task::is_candidates_fault(verdict->outcome);
   }
 };
 
@@ -150,7 +153,7 @@ class SampleJudge {
       request.options = options_;
       request.options.timing = false;
       KW_TRY(task::Verdict verdict, judge_.judge(std::move(request), stop_));
-      if (task::is_candidates_fault(verdict.outcome)) {
+      if (task::is_candidates_fault(verdict.outcome) || task::is_borderline(verdict)) {
         SampleVerdict out = verdict_of({answer.reading, std::move(verdict)});
         out.cause = std::exchange(out.outcome, "wrong_at_other_sizes");
         return std::optional(std::move(out));
@@ -179,7 +182,7 @@ class SampleJudge {
     }
     out.passed = judged.right();
     if (out.passed) out.size_sets = static_cast<int>(judged.verdict->workloads.size());
-    out.outcome = to_string(judged.verdict->outcome);
+    out.outcome = task::outcome_name(*judged.verdict);
     out.cause = judged.verdict->violation;
     if (!out.passed) out.reason = reason_of(*judged.verdict);
     if (out.passed) out.fault = Fault::kNone;

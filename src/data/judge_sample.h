@@ -21,6 +21,7 @@ enum class Fault {
 };
 
 // It says what judging a sample has found out. outcome: task::Outcome's name, or one of
+//   borderline     it passes with an error near its budget, which is no verified example
 //   no_code        the answer has no code that could be judged
 //   bad_problem    the problem cannot be read
 //   wrong_plan     the generator's: the plan is not the kernel's (generator_origin.h)

@@ -144,6 +144,16 @@ Status check_errors(const WorkloadReport& report, const std::string& where) {
   return {};
 }
 
+// A recorded comparison beyond its budget can never be a pass, whatever else the bundle says: but
+// for one near the budget, which two further draws have not confirmed.
+bool is_within_budget(const WorkloadReport& report) {
+  const double most = report.borderline ? task::Borderline::kTo : 1;
+  return (!report.borderline || report.borderline->passes()) &&
+         std::ranges::all_of(report.errors, [&](const task::OutputError& error) {
+           return error.max_of_budget <= most;
+         });
+}
+
 Result<task::WorkloadVerdict> workload_verdict(const WorkloadReport& report,
                                                const std::string& baseline,
                                                const std::string& where) {
@@ -157,10 +167,8 @@ Result<task::WorkloadVerdict> workload_verdict(const WorkloadReport& report,
   verdict.outcome = report.outcome;
   verdict.violation = report.violation;
   verdict.errors = report.errors;
-  // A recorded comparison beyond its budget can never be a pass, whatever else the bundle says.
-  bool beyond_budget = std::ranges::any_of(
-      report.errors, [](const task::OutputError& e) { return !(e.max_of_budget <= 1); });
-  if (beyond_budget && verdict.outcome == task::Outcome::kPassed)
+  verdict.borderline = report.borderline;
+  if (verdict.outcome == task::Outcome::kPassed && !is_within_budget(report))
     verdict.outcome = task::Outcome::kWrongValue;
   if (report.kernelbench) verdict.kernelbench = *report.kernelbench;
   verdict.flashinfer = report.flashinfer;

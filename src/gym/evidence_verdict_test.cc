@@ -108,6 +108,28 @@ TEST_F(EvidenceVerdictTest, AnErrorBeyondItsBudgetIsNoPass) {
   EXPECT_EQ(verdict({report}).outcome, Outcome::kPassed);
 }
 
+TEST_F(EvidenceVerdictTest, AnErrorBeyondItsBudgetPassesOnlyWhereAFurtherDrawDoes) {
+  const auto outcome = [](double error, const task::Borderline& borderline) {
+    WorkloadReport report = timed(1e6, 2e6);
+    report.errors[0].max_of_budget = error;
+    report.borderline = borderline;
+    const task::Verdict made = verdict({report});
+    EXPECT_EQ(made.workloads.at(0).borderline, borderline);
+    EXPECT_EQ(task::is_borderline(made), made.outcome == Outcome::kPassed);
+    return made.outcome;
+  };
+  EXPECT_EQ(outcome(1.05, {1.05, {1.02, 1}}), Outcome::kPassed);
+  EXPECT_EQ(outcome(0.95, {0.95, {0.5, 1.04}}), Outcome::kPassed);
+  EXPECT_EQ(outcome(1.05, {1.05, {1.02, 1.0001}}), Outcome::kWrongValue);
+  EXPECT_EQ(outcome(0.95, {0.95, {1.02, 1.0001}}), Outcome::kWrongValue);
+  EXPECT_EQ(outcome(1.05, {1.05, {0.5}}), Outcome::kWrongValue);
+  EXPECT_EQ(outcome(1.05, {1.05, {0.5, 1.2}}), Outcome::kWrongValue);
+  EXPECT_EQ(outcome(1.4, {1.4, {0.5, 0.5}}), Outcome::kPassed);
+  EXPECT_EQ(outcome(1.6, {1.05, {0.5, 0.5}}), Outcome::kWrongValue);
+  EXPECT_EQ(outcome(1.05, {1.6, {0.5, 0.5}}), Outcome::kWrongValue);
+  EXPECT_EQ(outcome(1.05, {1.05, {0.5, -1}}), Outcome::kWrongValue);
+}
+
 TEST_F(EvidenceVerdictTest, TheWorstWorkloadIsTheVerdictsAndHasNoSpeedup) {
   task::Verdict made = verdict({timed(1e6, 2e6), ended(Outcome::kWrongValue)});
   EXPECT_EQ(made.outcome, Outcome::kWrongValue);

@@ -14,7 +14,6 @@ set(KW_CORRECTNESS_TESTS
   inputs/fill_test.cc inputs/hard_test.cc inputs/normal_mixer_test.cc inputs/poison_test.cc inputs/stream_test.cc inputs/value_bounds_test.cc
   correctness/baseline_test.cc correctness/battery_test.cc correctness/budget_test.cc correctness/calibration_test.cc correctness/compare_test.cc correctness/compat_test.cc
   correctness/indices_test.cc correctness/mismatch_test.cc correctness/returned_test.cc correctness/sampling_test.cc correctness/selection_test.cc correctness/share_test_test.cc
-  correctness/testing/families.cc correctness/testing/families_other.cc
   measure/busy_time_test.cc measure/clocked_samples_test.cc measure/disturbance_test.cc measure/processor_time_test.cc measure/sequential_interval_test.cc measure/statistics_test.cc measure/stolen_time_test.cc)
 # Loops over whole tensors: vectorised in every build type, and the same bits with and without FMA.
 set_source_files_properties(inputs/fill.cc inputs/hard.cc inputs/normal_mixer.cc inputs/stream.cc inputs/value_bounds.cc

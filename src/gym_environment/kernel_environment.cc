@@ -72,7 +72,7 @@ class KernelEnvironment::KernelEpisode : public environment::Episode {
 
   // The fastest of the turns so far and this one.
   std::optional<prompt::BestSoFar> better(const std::optional<task::Verdict>& verdict) const {
-    if (!verdict || verdict->outcome != task::Outcome::kPassed || !verdict->speedup)
+    if (!verdict || task::progress_of(*verdict) != task::Progress::kCorrect || !verdict->speedup)
       return previous_.best;
     if (previous_.best && previous_.best->speedup.median >= verdict->speedup->median)
       return previous_.best;

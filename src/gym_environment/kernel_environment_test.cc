@@ -168,6 +168,20 @@ TEST_F(Kernels, TheNextTurnReadsCodeFindingAndTheBestSoFar) {
   EXPECT_TRUE(episode->step(kernel("slow();"), {}).value().done);
 }
 
+TEST_F(Kernels, ABorderlinePassIsPaidAsAWrongValueAndIsNotTheBest) {
+  KernelEnvironment kernels = make(2);
+  auto episode = kernels.begin("first", {}).value();
+  task::Verdict near = verdict(Outcome::kPassed, 2);
+  near.workloads.emplace_back().borderline = task::Borderline{1.03, {0.97, 1.02}};
+  answer_with(near);
+  const Step step = episode->step(kernel("near();"), {}).value();
+  EXPECT_EQ(step.reward, 0);
+  EXPECT_EQ(step.facts.at("outcome"), "borderline");
+  EXPECT_EQ(step.facts.at("progress"), "right_shape");
+  EXPECT_FALSE(step.facts.contains("speedup"));
+  EXPECT_EQ(step.next.messages.at(0).content.find("best correct attempt"), std::string::npos);
+}
+
 TEST_F(Kernels, WhatIsNotTheAnswersFaultIsNoReward) {
   KernelEnvironment kernels = make(1);
   auto episode = kernels.begin("first", {}).value();

@@ -43,7 +43,9 @@ Result<environment::Step> paid_step(const RewardOf& reward, const reward::Findin
   Json parts = Json::object();
   for (const reward::Part& part : score->parts) parts[std::string(part.name)] = part.value;
   out.facts = {{"progress", task::to_string(finding.progress)}, {"reward", std::move(parts)}};
-  if (finding.outcome) out.facts["outcome"] = task::to_string(*finding.outcome);
+  if (finding.outcome)
+    out.facts["outcome"] =
+        verdict != nullptr ? task::outcome_name(*verdict) : task::to_string(*finding.outcome);
   if (verdict != nullptr && !finding.correct() && !verdict->diagnostics.empty())
     out.facts["diagnostic"] = printable(verdict->diagnostics[0].message, kMaxDiagnostic);
   if (verdict != nullptr && !verdict->violation.empty())

@@ -96,8 +96,9 @@ void ForwardedCall::start() {
   if (text_.empty()) {
     Response response = error_response(400, "the request cannot be forwarded");
     adapt_(response);
+    core_.refused.add();
     responder_->send(std::move(response));
-    return end(core_.refused);
+    return end();
   }
   transport_ = target_->take();
   is_reused_ = transport_ != nullptr;
@@ -202,8 +203,9 @@ void ForwardedCall::on_answer() {
   head.body = std::move(body_);
   adapt_(head);
   keep_connection();
+  core_.answered.add();
   responder_->send(std::move(head));
-  end(core_.answered);
+  end();
 }
 
 void ForwardedCall::begin_stream(Response head) {
@@ -228,8 +230,9 @@ void ForwardedCall::pass_on() {
   }
   if (!parser_->done()) return read();
   keep_connection();
+  core_.answered.add();
   stream_->finish();
-  end(core_.answered);
+  end();
 }
 
 void ForwardedCall::keep_connection() {
@@ -257,23 +260,26 @@ void ForwardedCall::on_broken(std::string_view why) {
 
 void ForwardedCall::give_up(std::string_view why) {
   if (is_over_) return;
+  core_.broken.add();
   if (responder_) {
     Response response = retry_later(kForwardRetryAfter, why, 503);
     adapt_(response);
     responder_->send(std::move(response));
   }
-  end(core_.broken);
+  end();
 }
 
 void ForwardedCall::leave() {
-  if (!is_over_) end(core_.left);
+  if (is_over_) return;
+  core_.left.add();
+  end();
 }
 
-// A stream that is not finished by now is cut.
-void ForwardedCall::end(Counter& outcome) {
+// A stream that is not finished by now is cut. The call was counted before its answer went out:
+// whoever has the answer finds it in the metrics.
+void ForwardedCall::end() {
   const auto self = shared_from_this();
   is_over_ = true;
-  outcome.add();
   on_leave_.reset();
   responder_.reset();
   stream_.reset();

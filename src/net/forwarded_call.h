@@ -90,7 +90,7 @@ class ForwardedCall : public std::enable_shared_from_this<ForwardedCall> {
   void on_unreachable(std::string_view why);
   void keep_connection();
   void leave();
-  void end(Counter& outcome);
+  void end();
   // Runs `next` unless the call is over or has another connection by then.
   template <typename Next>
   auto unless_over(Next next);

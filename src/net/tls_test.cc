@@ -93,7 +93,7 @@ TEST_F(TlsTest, OtherNameIsRefused) {
 
 TEST_F(TlsTest, PlaintextOnATlsPort) {
   Limits limits;
-  limits.header_timeout = std::chrono::milliseconds(50);
+  limits.header_timeout = std::chrono::milliseconds(500);
   begin("good", limits);
   RawClient plain(server_->port());
   plain.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");

@@ -103,7 +103,7 @@ TEST(ChatFaults, EachIsCountedAsWhatItIsAndRepeated) {
     FakeClock clock;
     ScriptedServer server({fault.act, streamed({"go", "od"})});
     ChatSettings settings = settings_for(server.url(), &clock);
-    settings.timeouts.attempt = milliseconds(fault.act.hang ? 1000 : 20000);
+    settings.timeouts.attempt = milliseconds(fault.act.hang ? 3000 : 20000);
     ChatClient client = client_of(settings);
     auto got = client.complete(request_of("a", true));
     ASSERT_TRUE(got) << got.error().message();

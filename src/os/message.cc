@@ -8,8 +8,12 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "os/memory.h"
+
 namespace kw::os {
 namespace {
+
+constexpr const char* kInFile = "message_in_file";  // the only key of such a packet
 
 Status wait_readable(int socket, std::chrono::milliseconds timeout) {
   auto deadline = std::chrono::steady_clock::now() + timeout;
@@ -56,19 +60,24 @@ Status send_packet(int socket, const void* data, std::size_t bytes, const std::v
 }  // namespace
 
 Status send_message(int socket, const Json& body, const std::vector<int>& fds) {
-  std::string text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() > kMaxMessageBytes || fds.size() > kMaxMessageFds) {
     return fail(ErrorCode::kResourceExhausted,
                 "a message of {} bytes and {} descriptors is too large", text.size(), fds.size());
   }
-  return send_packet(socket, text.data(), text.size(), fds);
+  if (text.size() <= kMaxPacketBytes) return send_packet(socket, text.data(), text.size(), fds);
+  KW_TRY(const UniqueFd file, make_sealed_file("message", text));
+  std::vector<int> with_file = fds;
+  with_file.push_back(file.get());
+  const std::string packet = Json{{kInFile, true}}.dump();
+  return send_packet(socket, packet.data(), packet.size(), with_file);
 }
 
 Result<Message> receive_message(int socket, std::chrono::milliseconds timeout) {
   KW_TRY_STATUS(wait_readable(socket, timeout));
-  std::string text(kMaxMessageBytes, '\0');
+  std::string text(kMaxPacketBytes, '\0');
   iovec part{text.data(), text.size()};
-  std::vector<std::byte> control(CMSG_SPACE(sizeof(int) * kMaxMessageFds));
+  std::vector<std::byte> control(CMSG_SPACE(sizeof(int) * (kMaxMessageFds + 1)));
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
@@ -93,6 +102,12 @@ Result<Message> receive_message(int socket, std::chrono::milliseconds timeout) {
   if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
     return fail(ErrorCode::kInvalidArgument, "a message was cut off");
   text.resize(static_cast<std::size_t>(got));
+  KW_TRY(message.body, parse_json(text));
+  if (!message.body.is_object() || !message.body.contains(kInFile)) return message;
+  if (message.fds.empty())
+    return fail(ErrorCode::kInvalidArgument, "a message's file is not there");
+  KW_TRY(text, read_to_end(message.fds.back().get(), kMaxMessageBytes));
+  message.fds.pop_back();
   KW_TRY(message.body, parse_json(text));
   return message;
 }

@@ -1,5 +1,5 @@
 // Control messages: one JSON object and file descriptors per SOCK_SEQPACKET packet
-// (docs/protocol.md).
+// (docs/protocol.md). A longer object lies in a memory file, whose descriptor comes last.
 #pragma once
 #include <chrono>
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace kw::os {
 
-inline constexpr std::size_t kMaxMessageBytes = std::size_t{64} * 1024;  // JSON text
+inline constexpr std::size_t kMaxPacketBytes = std::size_t{64} * 1024;          // JSON text
+inline constexpr std::size_t kMaxMessageBytes = std::size_t{16} * 1024 * 1024;  // in a file
 inline constexpr std::size_t kMaxMessageFds = 240;
 
 struct Message {
@@ -19,7 +20,8 @@ struct Message {
   std::vector<UniqueFd> fds;
 };
 
-// Borrows the descriptors. kUnavailable when the other side is gone.
+// Borrows the descriptors. kUnavailable when the other side is gone, kResourceExhausted for a
+// message over the limits.
 Status send_message(int socket, const Json& body, const std::vector<int>& fds = {});
 // kUnavailable at end of file, kDeadlineExceeded when nothing came in time; a negative timeout
 // waits for ever. For messages of trusted senders: the JSON parser is bounded, yet nothing of an

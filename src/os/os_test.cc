@@ -54,6 +54,26 @@ TEST(Message, CarriesJsonAndDescriptors) {
             ErrorCode::kUnavailable);
 }
 
+// So many rows of a large output are compared with float64.
+TEST(Message, ALongOneComesInAFile) {
+  SocketPair pair = make_message_socket_pair().value();
+  UniqueFd file = make_sealed_file("text", "hello").value();
+  Json rows = Json::array();
+  for (int i = 0; i < 75000; ++i) rows.push_back(i);
+  const Json body = {{"op", "run"}, {"fds", {"text"}}, {"rows", rows}};
+  ASSERT_GT(body.dump().size(), kMaxPacketBytes);
+  ASSERT_TRUE(send_message(pair.first.get(), body, {file.get()}));
+  Message message = receive_message(pair.second.get(), std::chrono::milliseconds(1000)).value();
+  EXPECT_EQ(message.body, body);
+  ASSERT_EQ(message.fds.size(), 1U);
+  EXPECT_EQ(read_to_end(message.fds[0].get(), 100).value(), "hello");
+  ASSERT_TRUE(send_message(pair.first.get(), Json{{"message_in_file", true}}));
+  EXPECT_EQ(receive_message(pair.second.get(), std::chrono::milliseconds(1000)).error().message(),
+            "a message's file is not there");
+  EXPECT_EQ(send_message(pair.first.get(), Json(std::string(kMaxMessageBytes, 'x'))).error().code(),
+            ErrorCode::kResourceExhausted);
+}
+
 TEST(Message, StructsMustHaveTheirSize) {
   SocketPair pair = make_message_socket_pair().value();
   std::uint64_t out = 0;

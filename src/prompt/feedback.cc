@@ -20,6 +20,9 @@ constexpr std::size_t kMaxSourceLines = 6;
 constexpr std::size_t kMaxKernels = 6;
 
 std::string headline(const Verdict& verdict) {
+  if (task::is_borderline(verdict))
+    return "It passes, but its largest error is about as large as what is allowed, so it does not "
+           "count as correct.";
   switch (verdict.outcome) {
     case Outcome::kPassed:
       return "It is correct.";
@@ -67,7 +70,7 @@ std::string diagnostics_of(const Verdict& verdict) {
   };
   add_all(verdict.diagnostics);
   for (const task::WorkloadVerdict& workload : verdict.workloads)
-    if (workload.outcome != Outcome::kPassed) add_all(workload.diagnostics);
+    if (workload.outcome != Outcome::kPassed || workload.borderline) add_all(workload.diagnostics);
   return join(messages, "\n");
 }
 
@@ -195,6 +198,9 @@ std::string feedback_section(const Attempt& attempt, task::Language language,
 std::string next_step(const Attempt& attempt) {
   if (attempt.code.empty()) return "Answer again, with the whole code in one fenced block.";
   if (!attempt.verdict) return "Improve the code.";
+  if (task::is_borderline(*attempt.verdict))
+    return "Make its results more exact first: find where it rounds or approximates more than the "
+           "reference does, and keep the speed.";
   switch (attempt.verdict->outcome) {
     case Outcome::kPassed:
     case Outcome::kNoisy:

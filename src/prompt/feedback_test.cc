@@ -53,6 +53,17 @@ TEST(Feedback, LinesOfPythonsTracebacks) {
   EXPECT_TRUE(has(text, "3: line three\n")) << text;
 }
 
+TEST(Feedback, ABorderlinePassIsNotCalledCorrect) {
+  Verdict verdict = failed(Outcome::kPassed, "borderline", "the largest error is 1.03 of it");
+  EXPECT_TRUE(has(told(verdict), "It is correct."));
+  verdict.workloads[0].borderline = task::Borderline{1.03, {0.97, 1.02}};
+  const std::string text = told(verdict);
+  EXPECT_FALSE(has(text, "It is correct.")) << text;
+  EXPECT_TRUE(has(text, "its largest error is about as large as what is allowed")) << text;
+  EXPECT_TRUE(has(text, "the largest error is 1.03 of it")) << text;
+  EXPECT_TRUE(has(next_step({"code", "", verdict}), "more exact"));
+}
+
 TEST(Feedback, WrongValuesByHowMuchAndWhere) {
   Verdict verdict = failed(Outcome::kWrongValue, "mismatch", "the last rows are wrong");
   verdict.workloads[0].errors = {{"y", 0.5, 0.1, 37, 8}, {"z", 0, 0, 0.5, 8}};

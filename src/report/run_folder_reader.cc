@@ -102,7 +102,7 @@ Attempt attempt_of(const runlog::Attempt& from) {
       out.why_no_code += fmt::format(" ({})", from.answered->suspicion);
     return out;
   }
-  out.outcome = std::string(to_string(from.judged->outcome));
+  out.outcome = std::string(from.outcome_name());
   out.violation = from.judged->violation;
   if (const auto& speedup = from.judged->speedup)
     out.speedup = {speedup->median, speedup->low, speedup->high};

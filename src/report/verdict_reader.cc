@@ -41,8 +41,8 @@ void add_value(std::string& known, const std::string& value) {
 
 Attempt attempt_of(const task::Verdict& verdict) {
   Attempt out;
-  out.progress = task::progress_of(verdict.outcome);
-  out.outcome = std::string(to_string(verdict.outcome));
+  out.progress = task::progress_of(verdict);
+  out.outcome = std::string(outcome_name(verdict));
   out.violation = verdict.violation;
   if (verdict.speedup)
     out.speedup = {verdict.speedup->median, verdict.speedup->low, verdict.speedup->high};

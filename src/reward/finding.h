@@ -15,13 +15,16 @@ struct Finding {
   std::optional<task::Clock> clock;        // of the speedup
   std::optional<task::Coverage> coverage;  // none on a CPU
   bool truncated = false;                  // the answer ended at its token limit
+  bool borderline = false;  // it passes with an error near its budget: paid as a wrong value
 
   // Only a strict pass: the verdict's own checks, never those of other benchmarks.
-  bool correct() const { return outcome == task::Outcome::kPassed; }
+  bool correct() const { return outcome == task::Outcome::kPassed && !borderline; }
   bool violation() const { return outcome == task::Outcome::kViolation; }
   // False when the problem, the machine or the gym is at fault: such an answer gets no reward, and
   // must not get 0 either.
-  bool judged() const { return !outcome || task::is_candidates_fault(*outcome) || correct(); }
+  bool judged() const {
+    return !outcome || task::is_candidates_fault(*outcome) || outcome == task::Outcome::kPassed;
+  }
 };
 
 // The verdict's outcome decides how far it came; where the worst of several workloads is a crash,

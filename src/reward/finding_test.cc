@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "reward/named_reward.h"
+
 namespace kw::reward {
 namespace {
 
@@ -38,6 +40,27 @@ TEST(Finding, OnlyAStrictPassIsCorrect) {
   EXPECT_FALSE(found.speedup);
   EXPECT_TRUE(finding_of(verdict(Outcome::kPassed)).correct());
   EXPECT_FALSE(finding_of(verdict(Outcome::kNoisy)).correct());
+}
+
+TEST(Finding, ABorderlinePassIsPaidAsAWrongValue) {
+  task::Verdict near = verdict(Outcome::kPassed);
+  near.coverage = task::Coverage{1, 1};
+  near.workloads.emplace_back().borderline = task::Borderline{1.03, {0.97, 1.02}};
+  const Finding found = finding_of(near);
+  EXPECT_FALSE(found.correct());
+  EXPECT_FALSE(found.speedup);
+  EXPECT_TRUE(found.judged());
+  const Finding wrong = finding_of(verdict(Outcome::kWrongValue));
+  EXPECT_EQ(found.progress, wrong.progress);
+  for (const char* term : {"gated_log", "correct", "kevin", "staged", "kernelgym",
+                           "kernelgym_threshold", "kernelgym_step"}) {
+    const RewardSettings settings{.terms = {term}};
+    EXPECT_EQ(named_reward(found, settings)->total(), named_reward(wrong, settings)->total())
+        << term;
+    EXPECT_LT(named_reward(found, settings)->total(),
+              named_reward(finding_of(verdict(Outcome::kPassed)), settings)->total())
+        << term;
+  }
 }
 
 TEST(Finding, NamesTheClockOfItsSpeedup) {

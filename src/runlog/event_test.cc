@@ -152,6 +152,12 @@ TEST(Run, RefusesWhatCannotFollow) {
   }
 }
 
+// Judging an attempt failed for the last time.
+Failed judging_failed(int attempt, const std::string& message) {
+  return {"p", attempt, std::string(kJudgeStage), 4, ErrorCode::kUnavailable, message, false,
+          "",  {}};
+}
+
 // From the events of one attempt whose judging failed for the last time at 6 s.
 runlog::Run abandoned() {
   runlog::Run run;
@@ -160,18 +166,26 @@ runlog::Run abandoned() {
       EXPECT_TRUE(run.apply(event));
       continue;
     }
-    EXPECT_TRUE(run.apply({6000, Failed{"p",
-                                        0,
-                                        std::string(kJudgeStage),
-                                        4,
-                                        ErrorCode::kUnavailable,
-                                        "disk full",
-                                        false,
-                                        "",
-                                        {}}}));
+    EXPECT_TRUE(run.apply({6000, judging_failed(0, "disk full")}));
     break;
   }
   return run;
+}
+
+TEST(Run, TheFirstAbandonedAttemptIsNamedWhicheverFailedLast) {
+  for (bool second_fails_first : {false, true}) {
+    runlog::Run run;
+    for (const Event& event : one_of_each()) {
+      if (std::holds_alternative<Judged>(event.body)) continue;
+      ASSERT_TRUE(run.apply(event));
+      if (std::holds_alternative<Extracted>(event.body) && run.find("p")->attempts.size() == 2)
+        break;
+    }
+    for (int attempt : {second_fails_first ? 1 : 0, second_fails_first ? 0 : 1})
+      ASSERT_TRUE(run.apply({6000, judging_failed(attempt, std::to_string(attempt))}));
+    ASSERT_NE(run.find("p")->abandonment(), nullptr);
+    EXPECT_EQ(run.find("p")->abandonment()->message, "0");
+  }
 }
 
 TEST(Run, AnAbandonedAttemptIsOpenAgainWhereItsProblemFailed) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/present.h"
 #include "base/text.h"
 
 namespace kw::runlog {
@@ -149,6 +150,10 @@ Progress Attempt::progress() const {
   return extracted && !extracted->candidate.empty() ? Progress::kExtracted : Progress::kNothing;
 }
 
+std::string_view Attempt::outcome_name() const {
+  return borderline() ? "borderline" : task::to_string(present(judged).outcome);
+}
+
 std::string_view why_no_verdict(const Attempt& attempt) {
   if (attempt.extracted && !attempt.extracted->candidate.empty()) return "not_judged";
   switch (attempt.answered ? attempt.answered->finish : text::Finish::kStop) {
@@ -192,12 +197,14 @@ text::Usage ProblemTree::usage() const {
 }
 
 const Failed* ProblemTree::abandonment() const {
-  for (auto failed = failures.rbegin(); failed != failures.rend(); ++failed) {
-    const auto attempt = static_cast<std::size_t>(failed->attempt);
-    if (failed->stage == kJudgeStage && attempt < attempts.size() && attempts[attempt].abandoned)
-      return &*failed;
+  const Failed* out = nullptr;
+  for (const Failed& failed : failures) {
+    const auto attempt = static_cast<std::size_t>(failed.attempt);
+    const bool abandons =
+        failed.stage == kJudgeStage && attempt < attempts.size() && attempts[attempt].abandoned;
+    if (abandons && (out == nullptr || failed.attempt <= out->attempt)) out = &failed;
   }
-  return nullptr;
+  return out;
 }
 
 Status Run::apply(const Event& event) {

@@ -27,6 +27,12 @@ struct Attempt {
     return judged || abandoned || (extracted && extracted->candidate.empty());
   }
   bool correct() const { return judged && judged->progress == task::Progress::kCorrect; }
+  // Passed with an error near its budget, so not taken as correct (docs/correctness.md).
+  bool borderline() const {
+    return judged && judged->outcome == task::Outcome::kPassed && !correct();
+  }
+  // The outcome's name, or "borderline". There is a verdict.
+  std::string_view outcome_name() const;
   task::Progress progress() const;
 };
 
@@ -57,7 +63,8 @@ struct ProblemTree {
   std::int64_t searched_ms(std::int64_t now_ms) const {
     return earlier_ms + (searching ? now_ms - begun_ms : 0);
   }
-  // The last failure that left an attempt without a verdict; nullptr where all have theirs.
+  // The last failure of the first attempt that was left without a verdict; nullptr where all have
+  // theirs. Attempts are judged side by side: which one's failure came last says nothing.
   const Failed* abandonment() const;
 };
 

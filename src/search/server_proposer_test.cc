@@ -135,7 +135,7 @@ TEST_F(ServerProposerTest, ABudgetIsAnEndAndCountsWhatWasSpentBefore) {
 }
 
 TEST_F(ServerProposerTest, OfAHedgedPairBothArePaid) {
-  settings.hedge_after = std::chrono::milliseconds(100);
+  settings.hedge_after = std::chrono::seconds(1);  // the server has the first by then
   ScriptedServer slow([](const Received& request) {
     return request.number == 0 ? Act("", true) : Act(answer("second"));
   });
@@ -147,7 +147,7 @@ TEST_F(ServerProposerTest, OfAHedgedPairBothArePaid) {
 }
 
 TEST_F(ServerProposerTest, OfAHedgedPairBothFailuresAreKept) {
-  settings.hedge_after = std::chrono::milliseconds(100);
+  settings.hedge_after = std::chrono::seconds(1);  // the server has the first by then
   ScriptedServer* self = nullptr;
   ScriptedServer server([&](const Received& request) {
     if (request.number == 0) return Act("", true, http(500, "{}"));

@@ -158,7 +158,7 @@ void Solver::Impl::drain() {
     const std::size_t problem = problem_of(*message);
     auto* judgement = std::get_if<Judgement>(&*message);
     if (judgement != nullptr && active_.contains(problem))
-      kept = active_.at(problem).judging->keep(*judgement);
+      kept = present(active_.at(problem).judging).keep(*judgement);
     if (!kept) return;  // why the run ended is told, and a resumed one asks again
   }
 }
@@ -265,7 +265,7 @@ Status Solver::Impl::go_on(Active& active) {
     } else if (!attempt.extracted) {
       KW_TRY_STATUS(extract(active, attempt.id));
     } else {
-      KW_TRY_STATUS(active.judging->begin(attempt.id));
+      KW_TRY_STATUS(present(active.judging).begin(attempt.id));
     }
   }
   return {};
@@ -355,12 +355,12 @@ Status Solver::Impl::extract(Active& active, int attempt) {
   }
   const bool has_code = reading.candidate.has_value();
   KW_TRY_STATUS(record(std::move(event)));
-  return has_code ? active.judging->begin(attempt) : Status();
+  return has_code ? present(active.judging).begin(attempt) : Status();
 }
 
 Status Solver::Impl::judged(Judgement message) {
   Active& active = active_.at(message.problem);
-  KW_TRY(std::optional<Ending> ending, active.judging->arrived(std::move(message)));
+  KW_TRY(std::optional<Ending> ending, present(active.judging).arrived(std::move(message)));
   if (ending) end(active, ending->end, std::move(ending->reason));
   return {};
 }

@@ -500,6 +500,20 @@ TEST_F(SolverTest, AServerThatIsGoneEndsTheRun) {
   EXPECT_EQ(tree("e").ended->end, End::kFailed);
 }
 
+TEST_F(SolverTest, ABorderlineCandidateNeverWins) {
+  answer("p", 0, code("borderline 9", 0));
+  answer("p", 1, code("passed 2", 1));
+  settings.samples = 2;
+  ASSERT_TRUE(solve("run"));
+  EXPECT_EQ(tree().ended->best, 1);
+  const runlog::Attempt& near = tree().attempts[0];
+  EXPECT_TRUE(near.borderline());
+  EXPECT_EQ(near.outcome_name(), "borderline");
+  EXPECT_FALSE(near.judged->speedup);
+  EXPECT_EQ(near.judged->error, 1.03);
+  EXPECT_FALSE(tree().attempts[1].borderline());
+}
+
 TEST_F(SolverTest, ACandidateThatCannotBeJudgedIsLeftAside) {
   for (int i = 0; i < 3; ++i) answer("p", i, code("passed 2", i));
   judge.before_judge = [&](const gym::EvalRequest& request) -> Status {

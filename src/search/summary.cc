@@ -27,7 +27,7 @@ runlog::Judged summary_of(const task::Verdict& verdict) {
   runlog::Judged out;
   out.outcome = verdict.outcome;
   out.violation = verdict.violation;
-  out.progress = task::progress_of(verdict.outcome);
+  out.progress = task::progress_of(verdict);
   if (out.progress == Progress::kRightShape) out.error = error_of(verdict);
   if (out.progress == Progress::kCorrect) out.speedup = verdict.speedup;
   return out;

@@ -22,6 +22,7 @@ TaskTable::TaskTable(TaskOptions options, const Rows& rows, Time now)
     : options_(options),
       shelf_(options.problems),
       next_(rows.next_id),
+      retention_(options.held),
       retries_(options.retries),
       heard_(now) {
   restore(rows, now);
@@ -356,7 +357,18 @@ void TaskTable::end(Job& job, JobState state, std::optional<std::string> answer,
     answered_jobs_.insert(job.row.id);
   }
   job.row.ended = ++ends_;
-  finished_.push_back(job.row.id);
+  retention_.end(job.row.id, open_groups_of(job));
+}
+
+std::vector<std::string> TaskTable::open_groups_of(const Job& job) const {
+  std::vector<std::string> out;
+  for (TicketId ticket : job.tickets) {
+    const std::string& group = tickets_.at(ticket).row.group;
+    if (!group.empty() && groups_.is_open(group)) out.push_back(group);
+  }
+  std::ranges::sort(out);
+  out.erase(std::ranges::unique(out).begin(), out.end());
+  return out;
 }
 
 void TaskTable::note_end(const Ticket& ended) {
@@ -367,6 +379,7 @@ void TaskTable::note_end(const Ticket& ended) {
   if (--open->second.tickets == 0) open_.erase(open);
   if (ticket.group.empty()) return;
   groups_.end(ticket.group, ticket.id);
+  if (!groups_.is_open(ticket.group)) retention_.close(ticket.group);
 }
 
 void TaskTable::lose(Job& job, Time now) {

@@ -9,7 +9,6 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,6 +24,7 @@
 #include "service/judging_time.h"
 #include "service/pace.h"
 #include "service/problem_shelf.h"
+#include "service/retention.h"
 #include "service/retries.h"
 #include "service/roster.h"
 #include "service/task_rows.h"
@@ -36,7 +36,8 @@ struct TaskOptions {
   std::chrono::milliseconds lease{30000};                  // until a silent worker counts as lost
   std::size_t most_waiting = 50000;                        // jobs; over it: lacks_room()
   std::size_t most_waiting_bytes = std::size_t{1} << 30U;  // of requests
-  std::size_t kept = 10000;  // finished jobs whose answers can still be asked for
+  std::size_t kept = 10000;  // finished jobs whose answers can still be asked for, and those below
+  std::size_t held = 10000;  // that ended in a group with open tickets (retention.h)
   ShelfLimits problems = {};
   std::chrono::milliseconds ageing{600000};  // a task that waits longer goes before all priorities
   // Tasks that none of the workers here can judge fail when this has been so for that long; 0: they
@@ -236,7 +237,10 @@ class TaskTable {
   void restore(const Rows& rows, Time now);
   void restore_queue(Time now);
   void restore_ticket(Ticket& ticket);
+  void restore_finished();
   void note_end(const Ticket& ticket);
+  // Each once.
+  std::vector<std::string> open_groups_of(const Job& job) const;
   gym::Queue::Accepted enter(const JobRow& job, const Submission& submission, Ticket& ticket,
                              Time now);
   void set_state(Job& job, JobState state);
@@ -262,7 +266,7 @@ class TaskTable {
   void lose(Job& job, Time now);
   void leave(Ticket& ticket, TicketState state, const gym::Queue::Gone& gone);
   Result<Job*> held(JobId job, std::int64_t epoch);
-  void forget_oldest();
+  void forget(JobId job);
 
   const TaskOptions options_;
   gym::Queue queue_;
@@ -277,7 +281,7 @@ class TaskTable {
   std::unordered_map<gym::Queue::JobId, JobId> of_queue_;
   std::unordered_map<gym::Queue::TicketId, TicketId> ticket_of_queue_;
   std::set<std::pair<Time, JobId>> lease_ends_;
-  std::deque<JobId> finished_;     // the one that ended first is the first
+  Retention retention_;            // of finished jobs
   std::uint64_t ends_ = 0;         // of jobs
   std::size_t waiting_bytes_ = 0;  // of requests of waiting and leased jobs
   TaskCounts counts_;

@@ -36,13 +36,32 @@ void TaskTable::restore(const Rows& rows, Time now) {
     if (!row.submission.empty()) by_submission_[row.submission] = row.id;
   }
   restore_queue(now);
-  for (auto& [id, job] : jobs_) {
+  for (auto& [id, ticket] : tickets_) restore_ticket(ticket);
+  restore_finished();
+}
+
+// A job stands in line since its last group has ended.
+void TaskTable::restore_finished() {
+  std::unordered_map<std::string, std::uint64_t> last_ends;  // of groups
+  for (const auto& [id, ticket] : tickets_) {
+    std::uint64_t& last = last_ends[ticket.row.group];
+    last = std::max(last, jobs_.at(ticket.row.job).row.ended);
+  }
+  std::vector<std::pair<std::uint64_t, JobId>> line;
+  for (const auto& [id, job] : jobs_) {
     if (!service::is_final(job.row.state)) continue;
     ends_ = std::max(ends_, job.row.ended);
-    finished_.push_back(id);
+    std::uint64_t since = job.row.ended;
+    for (TicketId ticket : job.tickets) {
+      const std::string& group = tickets_.at(ticket).row.group;
+      if (!group.empty()) since = std::max(since, last_ends.at(group));
+    }
+    line.emplace_back(since, id);
   }
-  std::ranges::stable_sort(finished_, {}, [&](JobId id) { return jobs_.at(id).row.ended; });
-  for (auto& [id, ticket] : tickets_) restore_ticket(ticket);
+  std::ranges::sort(line, {}, [&](const auto& each) {
+    return std::pair(each.first, jobs_.at(each.second).row.ended);
+  });
+  for (const auto& [since, id] : line) retention_.end(id, open_groups_of(jobs_.at(id)));
 }
 
 // The leased jobs enter the queue first: while there are no others, start() can only begin these.
@@ -92,9 +111,7 @@ void TaskTable::restore_ticket(Ticket& ticket) {
   if (is_final(ticket.row.id)) groups_.end(ticket.row.group, ticket.row.id);
 }
 
-void TaskTable::forget_oldest() {
-  const JobId id = finished_.front();
-  finished_.pop_front();
+void TaskTable::forget(JobId id) {
   for (TicketId ticket : jobs_.at(id).tickets) {
     const std::string group = tickets_.at(ticket).row.group;
     by_submission_.erase(tickets_.at(ticket).row.submission);
@@ -111,7 +128,7 @@ void TaskTable::forget_oldest() {
 }
 
 Changes TaskTable::take_changes() {
-  while (finished_.size() > options_.kept) forget_oldest();
+  while (const auto job = retention_.take_excess(options_.kept)) forget(*job);
   Changes out;
   changed_jobs_.insert(new_jobs_.begin(), new_jobs_.end());
   for (JobId id : changed_jobs_) {

@@ -376,6 +376,38 @@ TEST_F(TaskTableTest, AGroupForgetsWithItsTasks) {
   EXPECT_FALSE(small.group("g", 0, 9).has_value());
 }
 
+// Whoever waits for the last task of a group may hear of the first ones with it.
+TEST_F(TaskTableTest, WhatEndedInAGroupIsKnownUntilAllOfItHasEnded) {
+  MemoryStorage memory;
+  TaskTable small({.kept = 2}, {}, now);
+  int number = 0;
+  const auto judge_others = [&](TaskTable& in, int count) {
+    while (count-- > 0) {
+      in.submit({.key = fmt::format("{}", ++number), .priority = 1, .request = "{}"}, now);
+      ASSERT_TRUE(in.complete(in.lease("w", "", now)->job, 1, "{}", now));
+      ASSERT_TRUE(memory.commit(in.take_changes()));
+    }
+  };
+  small.submit({.key = "a", .group = "g", .request = "{}"}, now);
+  small.submit({.key = "b", .group = "g", .request = "{}"}, now);
+  ASSERT_TRUE(small.complete(small.lease("w", "", now)->job, 1, "{}", now));
+  judge_others(small, 5);
+  EXPECT_EQ(small.group("g", 0, 9)->ended.size(), 1U);
+  TaskTable next({.kept = 2}, memory.load().value(), now);
+  judge_others(next, 5);
+  EXPECT_EQ(next.group("g", 0, 9)->ended.size(), 1U);
+  ASSERT_TRUE(next.complete(next.lease("w", "", now)->job, 1, "{}", now));
+  ASSERT_TRUE(memory.commit(next.take_changes()));
+  EXPECT_EQ(next.group("g", 0, 9)->ended.size(), 2U);
+  // Another start takes both for what ended last.
+  TaskTable last({.kept = 2}, memory.load().value(), now);
+  EXPECT_EQ(last.group("g", 0, 9)->ended.size(), 2U);
+  judge_others(last, 1);
+  EXPECT_EQ(last.group("g", 0, 9)->ended.size(), 1U);
+  judge_others(last, 1);
+  EXPECT_FALSE(last.group("g", 0, 9).has_value());
+}
+
 TEST_F(TaskTableTest, AnOwnerHasItsQuotaAndSeesItsOwn) {
   const auto some = [](const char* owner, std::initializer_list<const char*> names) {
     std::vector<Submission> out;

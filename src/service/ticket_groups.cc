@@ -7,6 +7,11 @@ const TicketGroups::Group* TicketGroups::find(const std::string& name) const {
   return found == groups_.end() ? nullptr : &found->second;
 }
 
+bool TicketGroups::is_open(const std::string& name) const {
+  const Group* group = find(name);
+  return group != nullptr && group->open > 0;
+}
+
 void TicketGroups::begin(const std::string& name, TicketId ticket) {
   Group& group = groups_[name];
   ++group.open;

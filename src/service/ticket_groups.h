@@ -25,6 +25,8 @@ class TicketGroups {
     std::size_t ended_in_all() const { return dropped + ended.size(); }
   };
 
+  // Whether it has tickets that have not ended.
+  bool is_open(const std::string& name) const;
   // nullptr for a group without known tickets.
   const Group* find(const std::string& name) const;
 

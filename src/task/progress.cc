@@ -46,4 +46,8 @@ Progress progress_of(Outcome outcome) {
   return Progress::kExtracted;
 }
 
+Progress progress_of(const Verdict& verdict) {
+  return is_borderline(verdict) ? progress_of(Outcome::kWrongValue) : progress_of(verdict.outcome);
+}
+
 }  // namespace kw::task

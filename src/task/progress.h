@@ -24,5 +24,7 @@ std::optional<Progress> progress_from_string(std::string_view name);
 // Of judged code. What ended in a limit of time, memory or output compiled, but is not taken to
 // have run; what is noisy is correct, without a time; a quarantined problem says nothing.
 Progress progress_of(Outcome outcome);
+// The same of a verdict. A borderline pass is not taken to be correct.
+Progress progress_of(const Verdict& verdict);
 
 }  // namespace kw::task

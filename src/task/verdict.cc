@@ -1,6 +1,8 @@
 // Names and order of outcomes.
 #include "task/verdict.h"
 
+#include <algorithm>
+
 #include "text/enum_names.h"
 
 namespace kw::task {
@@ -65,6 +67,24 @@ bool is_candidates_fault(Outcome outcome) {
     default:
       return true;
   }
+}
+
+bool Borderline::passes() const {
+  const auto may_pass = [](double error) { return error >= 0 && error <= kMostOfADraw; };
+  return largest >= 0 && largest <= kTo && further.size() == kDraws &&
+         std::ranges::all_of(further, may_pass) && std::ranges::min(further) <= 1;
+}
+
+bool is_borderline(const Verdict& verdict) {
+  return (verdict.outcome == Outcome::kPassed || verdict.outcome == Outcome::kNoisy) &&
+         std::ranges::any_of(verdict.workloads, [](const WorkloadVerdict& workload) {
+           return workload.borderline.has_value();
+         });
+}
+
+std::string_view outcome_name(const Verdict& verdict) {
+  const bool is_pass = verdict.outcome == Outcome::kPassed;
+  return is_pass && is_borderline(verdict) ? "borderline" : to_string(verdict.outcome);
 }
 
 // A broken problem voids what was judged on it, and a violation stands whatever else happened.

@@ -1,6 +1,7 @@
 // Verdict: the judgement of one candidate on one problem. A failing candidate is a value here,
 // never an Error.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -55,6 +56,21 @@ struct OutputError {
   std::int64_t checked_calls = 0;
 };
 
+// The largest error of an output was near its budget, where a repetition might decide otherwise.
+// Two further draws decide then (docs/correctness.md), and a pass pays nothing.
+struct Borderline {
+  static constexpr double kFrom = 0.9, kTo = 1.5;  // budgets
+  static constexpr double kMostOfADraw = 1.1;      // budgets; beyond it one draw convicts
+  static constexpr std::size_t kDraws = 2;
+  double largest = 0;           // |difference| / budget, before the further draws
+  std::vector<double> further;  // the same, for each draw
+
+  // Whether the error is near, and a further draw is within the budget with none beyond
+  // kMostOfADraw.
+  bool passes() const;
+  bool operator==(const Borderline&) const = default;
+};
+
 struct Speedup {
   double median = 0, low = 0,
          high = 0;  // reference time / candidate time, 95 % confidence interval
@@ -88,7 +104,7 @@ struct CompatFlashInfer {
 };
 
 struct Diagnostic {
-  std::string kind;     // compiler, mismatch, exception, log, hint, risk, measurement, oracle
+  std::string kind;  // compiler, mismatch, borderline, exception, log, hint, risk, measurement ...
   std::string message;  // sanitised, coarse enough that hidden inputs cannot be rebuilt
 };
 
@@ -105,6 +121,7 @@ struct WorkloadVerdict {
   Outcome outcome = Outcome::kPassed;
   std::string violation;
   std::vector<OutputError> errors;
+  std::optional<Borderline> borderline;
   std::optional<Times> times;
   std::optional<Clock> clock;  // of the times
   std::optional<Speedup> speedup;
@@ -155,6 +172,11 @@ struct Verdict {
   std::string evidence;  // path of the evidence bundle, empty when not stored
   MadeWith made_with;    // on the machine that judged
 };
+
+// Whether no workload fails and an error of one was near its budget: a pass that pays nothing.
+bool is_borderline(const Verdict& verdict);
+// The outcome's name; "borderline" for such a pass, where only correct kernels may be "passed".
+std::string_view outcome_name(const Verdict& verdict);
 
 Json to_json(const Verdict& verdict);
 Result<Verdict> verdict_from_json(const Json& value, const std::string& where);

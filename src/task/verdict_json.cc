@@ -31,6 +31,10 @@ Json to_json(const Times& times) {
             {"reference_ms", times.reference_samples_ms}}}};
 }
 
+Json to_json(const Borderline& borderline) {
+  return {{"largest", number(borderline.largest)}, {"further", borderline.further}};
+}
+
 Json to_json(const Speedup& speedup) {
   return {{"median", speedup.median}, {"low", speedup.low}, {"high", speedup.high}};
 }
@@ -102,6 +106,7 @@ Json to_json(const WorkloadVerdict& workload) {
               {"speedup", optional_to_json(workload.speedup)},
               {"hard_inputs", list_to_json(workload.hard_inputs)},
               {"diagnostics", list_to_json(workload.diagnostics)}};
+  if (workload.borderline) out["borderline"] = to_json(*workload.borderline);
   if (!workload.rivals.empty()) out["rivals"] = list_to_json(workload.rivals);
   if (workload.strongest) out["strongest"] = to_json(*workload.strongest);
   if (workload.gpu) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "task/kernelbench_results.h"
+#include "task/progress.h"
 #include "task/testing/golden.h"
 #include "task/verdict.h"
 
@@ -25,6 +26,27 @@ TEST(Verdict, GoldenFilesRoundTrip) {
   EXPECT_TRUE(std::isnan(bad.workloads[0].errors[0].max_relative));
   EXPECT_EQ(bad.coverage->count, 0.25);
   EXPECT_FALSE(bad.times);
+}
+
+TEST(Verdict, ABorderlinePassIsToldByItsWorkload) {
+  Verdict verdict = verdict_from_json(json_of(golden("verdict.json")), "").value();
+  ASSERT_EQ(verdict.outcome, Outcome::kPassed);
+  EXPECT_FALSE(is_borderline(verdict));
+  EXPECT_EQ(outcome_name(verdict), "passed");
+  EXPECT_FALSE(to_json(verdict)["workloads"][0].contains("borderline"));
+  verdict.workloads[0].borderline = Borderline{1.03, {0.97, 1.02}};
+  const Json json = to_json(verdict);
+  EXPECT_EQ(json["workloads"][0]["borderline"].dump(), R"({"largest":1.03,"further":[0.97,1.02]})");
+  verdict = verdict_from_json(json, "").value();
+  EXPECT_EQ(to_json(verdict), json);
+  EXPECT_TRUE(is_borderline(verdict));
+  EXPECT_EQ(outcome_name(verdict), "borderline");
+  EXPECT_EQ(progress_of(verdict), Progress::kRightShape);
+  for (const Outcome outcome : {Outcome::kWrongValue, Outcome::kQuarantined}) {
+    verdict.outcome = outcome;
+    EXPECT_FALSE(is_borderline(verdict));
+    EXPECT_EQ(outcome_name(verdict), to_string(outcome));
+  }
 }
 
 TEST(Verdict, SaysWhatMadeIt) {

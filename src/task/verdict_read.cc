@@ -102,6 +102,13 @@ Result<std::vector<double>> numbers_from(ObjectReader& reader, std::string_view 
   return out;
 }
 
+Result<Borderline> borderline_from(ObjectReader& reader) {
+  Borderline out;
+  KW_TRY(out.largest, number_from(reader, "largest", 0));
+  KW_TRY(out.further, numbers_from(reader, "further"));
+  return out;
+}
+
 Result<Times> times_from(ObjectReader& reader) {
   Times out;
   KW_TRY(out.candidate_ms, reader.number("candidate_ms"));
@@ -199,6 +206,8 @@ Result<WorkloadVerdict> workload_from(ObjectReader& reader) {
   KW_TRY_STATUS(outcome_from(reader, out.outcome, out.violation));
   KW_TRY_STATUS(compat_from(reader, out.kernelbench, out.flashinfer));
   KW_TRY_STATUS(list_from(reader, "errors", out.errors, error_from));
+  if (reader.find("borderline") != nullptr)
+    KW_TRY_STATUS(optional_within(reader, "borderline", out.borderline, borderline_from));
   KW_TRY_STATUS(optional_within(reader, "times", out.times, times_from));
   KW_TRY_STATUS(clock_from(reader, out.clock));
   KW_TRY_STATUS(optional_within(reader, "speedup", out.speedup, speedup_from));

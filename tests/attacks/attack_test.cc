@@ -268,12 +268,15 @@ TEST_P(Corpus, EndsAsExpected) {
                            << story(verdict);
   // A disturbed machine may show a gain once. An attack shows it in one of two more judgements.
   if (verdict.speedup && verdict.speedup->median > program.max_speedup) {
-    for (int more = 0; more < 2; ++more) {
+    int timed = 0;
+    for (int more = 0; more < 6 && timed < 2; ++more) {
       const task::Verdict again = Arena::shared().judge_timed(program.file, problem);
-      ASSERT_TRUE(again.speedup) << story(verdict) << "\nand again " << story(again);
+      if (!again.speedup) continue;  // the machine gave no honest time
+      ++timed;
       EXPECT_LE(again.speedup->median, program.max_speedup)
           << story(verdict) << "\nand again " << story(again);
     }
+    EXPECT_EQ(timed, 2) << story(verdict);
   }
   EXPECT_THAT(task::to_json(verdict).dump(), testing::Not(testing::HasSubstr(kSecretText)));
 }

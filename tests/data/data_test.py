@@ -188,7 +188,7 @@ def case_teach(program, probe, folder):
         expect(report["questions"] == 48 and report["answered"] == 48 and report["prompt_tokens"] > 0, f"{report}")
         words = command(program, "teach", folder / "in.jsonl", "--out", folder / "cut.jsonl", *flags)
         log = folder / "cut.jsonl.log.jsonl"
-        kill_and_go_on(words, log, (1, 9, 20, 35))
+        kill_and_go_on(words, log, (1, 9, 15, 20))
         expect(len(rows(log)) == 49 and answers(log) == answers(folder / "whole.jsonl.log.jsonl"), "other answers after a kill")
         expect((folder / "cut.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes(), "another file after a kill")
         if small_disks():

@@ -1,5 +1,6 @@
 // Kernels on a GPU, judged end to end by the real gym: compiler, checker, executors, all in their
 // sandboxes.
+#include <algorithm>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -35,6 +36,23 @@ TEST_F(CudaVerdicts, WrongKernelsAreFound) {
   EXPECT_EQ(judge("").outcome, Outcome::kWrongValue);
 }
 
+// Only parts of outputs of this size are compared with float64.
+TEST_F(CudaVerdicts, KernelsThatAreWrongOnHardInputsOfALargeSizeAreFound) {
+  std::string workloads = kLineWorkloads;
+  workloads.replace(workloads.find("16777216"), 8, "67108867");
+  write("long_line/definition.json", kLineDefinition);
+  write("long_line/workloads.jsonl", workloads);
+  write("long_line/policy.toml", kLinePolicy);
+  request_.problem = task::load_problem(folder_->path() / "long_line", {}).value();
+  task::Verdict verdict = judge("  if (i < n) y[i] = fabsf(x[i]) > 20 ? 0.0f : 3 * x[i] + 1;\n");
+  EXPECT_EQ(verdict.outcome, Outcome::kWrongValue);
+  EXPECT_THAT(described(verdict), HasSubstr("hard inputs"));
+  verdict = judge("  if (i < n) y[i] = 3 * x[i] + 1; // of a long line\n");
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+  const auto& hard = verdict.workloads.back().hard_inputs;
+  EXPECT_TRUE(std::ranges::any_of(hard, [](const auto& one) { return one.calls > 0; }));
+}
+
 TEST_F(CudaVerdicts, ACompileErrorHasItsLine) {
   const task::Verdict verdict = judge("  if (i < n) y[i] = 3.0f * z[i];\n");
   EXPECT_EQ(verdict.outcome, Outcome::kCompileError);
@@ -45,6 +63,27 @@ TEST_F(CudaVerdicts, AWriteBesideTheOutputIsAViolation) {
   const task::Verdict verdict = judge(std::string(kRight) + "  if (i == 0) y[n] = 7;\n");
   EXPECT_EQ(verdict.outcome, Outcome::kViolation);
   EXPECT_EQ(verdict.violation, "out_of_bounds");
+}
+
+TEST_F(CudaVerdicts, WhatIsReadBesideScratchShows) {
+  const auto source = [](const std::string& read) {
+    return "// scratch: {\"name\": \"part\", \"bytes\": \"4 * N\"}\n"
+           "// launch: {\"kernel\": \"line\", \"grid\": [\"ceil_div(N, 256)\"], \"block\": [256], "
+           "\"arguments\": [\"x\", \"y\", \"part\", {\"int64\": \"N\"}]}\n"
+           "extern \"C\" __global__ void line(const float* x, float* y, float* part, long long n) "
+           "{\n"
+           "  const long long i = blockIdx.x * 256LL + threadIdx.x;\n"
+           "  if (i >= n) return;\n"
+           "  part[i] = 3 * x[i];\n"
+           "  y[i] = part[i] + 1" +
+           read + ";\n}\n";
+  };
+  task::Verdict verdict = judge_source(source(""));
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+  for (const std::string beside : {"part[n]", "part[-1]", "part[n + 1000]"}) {
+    verdict = judge_source(source(" + 0 * " + beside));
+    EXPECT_EQ(verdict.outcome, Outcome::kWrongValue) << beside;
+  }
 }
 
 // Each kind of fault is an outcome of its own, and the next candidate is judged as if nothing had

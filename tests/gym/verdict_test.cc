@@ -57,6 +57,7 @@ class Verdicts : public testing::Test {
     ADD_FAILURE() << judged.error().message();
     return {};
   }
+  static task::Verdict gelu_with_error(double error, int copy);
 
  private:
   static std::string write(const std::string& name, const std::string& text) {
@@ -113,6 +114,82 @@ TEST_F(Verdicts, BothRulesAcceptAnHonestCandidate) {
   EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
   EXPECT_TRUE(verdict.kernelbench.compiled);
   EXPECT_TRUE(verdict.kernelbench.correctness);
+}
+
+// Deep networks have as many. What describes them is longer than a packet.
+TEST_F(Verdicts, AModuleMayHaveAThousandParameters) {
+  const auto module = [](const std::string& name, const std::string& mean) {
+    return "class " + name + R"((nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scales = nn.ParameterList([nn.Parameter(torch.randn(16)) for _ in range(1000)])
+    def forward(self, x):
+        return x * torch.stack(list(self.scales)).)" +
+           mean + R"(
+def get_inputs():
+    return [torch.randn(8, 16)]
+def get_init_inputs():
+    return []
+)";
+  };
+  const task::Verdict verdict =
+      judge(module("Model", "mean(0)"), module("ModelNew", "sum(0) / 1000"));
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+  EXPECT_EQ(judge(module("Model", "mean(0)"), module("ModelNew", "sum(0) / 999")).outcome,
+            Outcome::kWrongValue);
+}
+
+// gelu with this error in the smallest result of each call. A copy is another text.
+task::Verdict Verdicts::gelu_with_error(double error, int copy) {
+  static const task::Problem problem = [] {
+    auto whole = task::load_problem(KW_SOURCE_DIR "/problems/gelu", {}).value();
+    whole.workloads = {whole.workloads.at(1)};  // odd sizes
+    whole.policy.any_shape = false;
+    return whole;
+  }();
+  return judge(problem, fmt::format("def run(x):\n"
+                                    "    y = F.gelu(x)\n"
+                                    "    flat = y.reshape(-1)\n"
+                                    "    flat[flat.abs().argmin()] += {:.9e}\n"
+                                    "    return y  # copy {}\n",
+                                    error, copy));
+}
+
+// The candidate is the same one each time, and its error grows in proportion. An error near its
+// budget is found by search.
+TEST_F(Verdicts, AnErrorNearItsBudgetIsDecidedByFurtherDraws) {
+  const auto share_of = [](const task::Verdict& verdict) {
+    return verdict.workloads.at(0).errors.at(0).max_of_budget;
+  };
+  double error = 1e-7;
+  task::Verdict verdict = gelu_with_error(error, 0);
+  ASSERT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+  ASSERT_FALSE(task::is_borderline(verdict));
+  for (int i = 1; i < 8 && !verdict.workloads.at(0).borderline; ++i) {
+    error /= share_of(verdict);
+    verdict = gelu_with_error(error, i);
+  }
+  ASSERT_TRUE(verdict.workloads.at(0).borderline) << described(verdict);
+  const task::Borderline& found = *verdict.workloads[0].borderline;
+  EXPECT_GE(found.largest, task::Borderline::kFrom);
+  EXPECT_LE(found.largest, task::Borderline::kTo);
+  EXPECT_EQ(found.further.size(), task::Borderline::kDraws);
+  EXPECT_EQ(verdict.outcome == Outcome::kPassed, found.passes()) << described(verdict);
+  EXPECT_THAT(described(verdict), testing::HasSubstr("two further draws decided"));
+  for (int copy = 8; copy < 11; ++copy) {
+    const task::Verdict again = gelu_with_error(error, copy);
+    EXPECT_EQ(again.outcome, verdict.outcome) << described(again);
+    if (again.workloads.at(0).borderline) {
+      EXPECT_EQ(again.workloads[0].borderline->further, found.further);
+    }
+  }
+  // Half of it is clear of the budget, and double of it beyond.
+  verdict = gelu_with_error(error / 2, 0);
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+  EXPECT_FALSE(verdict.workloads.at(0).borderline);
+  verdict = gelu_with_error(error * 2, 0);
+  EXPECT_EQ(verdict.outcome, Outcome::kWrongValue) << described(verdict);
+  EXPECT_FALSE(verdict.workloads.at(0).borderline);
 }
 
 TEST_F(Verdicts, AWrongModuleIsToldWhichParametersHaveNoCounterpart) {

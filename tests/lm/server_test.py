@@ -33,6 +33,8 @@ except ImportError as error:
 
 KEY = "a-key-of-sixteen-or-more"
 USUAL = ("--slots", 16, "--context", 4096, "--threads", 1)  # one thread: it never waits for another on a busy machine
+ENDLESS_TOKENS = 60_000
+ENDLESS = ("--context", 65_536, "--threads", 1)
 def refusal(kind, action):
     """The error of an expected class that the client raises, or None."""
     try:
@@ -238,23 +240,23 @@ def read_until(connection, text):
 
 
 def long_stream(name, **more):
-    return {"model": name, "prompt": "go on", "max_tokens": 4000, "ignore_eos": True, "stream": True, **more}
+    """It outlasts what a test does meanwhile, on a machine however busy; its server has the room of ENDLESS."""
+    return {"model": name, "prompt": "go on", "max_tokens": ENDLESS_TOKENS, "ignore_eos": True, "stream": True, **more}
 
 
 def case_slow_and_gone(program, model):
     """Readers that do not read, and clients that leave, give their slots back."""
-    with ModelServer(program, model, "--slots", 4, "--context", 65_536, "--threads", 1) as server:
-        slow = send_raw(server.port, long_stream(server.name, n=4, logprobs=20), receive_buffer=4096)
+    with ModelServer(program, model, "--slots", 4, *ENDLESS) as server:
+        slow = send_raw(server.port, long_stream(server.name, n=4, logprobs=20, max_tokens=4000), receive_buffer=4096)
         expect(server.wait_for(lambda metrics: metrics["kw_lm_slow_readers_total"] == 1), "a reader that does not read is cut off")
         expect(server.wait_for(is_idle), "its slots are free")
         expect(b"[DONE]" not in read_until(slow, b"[DONE]"), "it sees that its stream is not whole")
         slow.close()
         # Twice as many as there are slots: those that wait leave too. So long that none ends before all have left.
-        endless = {"max_tokens": 60_000}
-        gone = [send_raw(server.port, long_stream(server.name, **endless)) for _ in range(8)]
+        gone = [send_raw(server.port, long_stream(server.name)) for _ in range(8)]
         for connection in gone[:3]:
             expect(b"data: " in read_until(connection, b"data: "), "a stream begins")
-        quiet = send_raw(server.port, long_stream(server.name, stream=False, **endless))
+        quiet = send_raw(server.port, long_stream(server.name, stream=False))
         # A reset throws away what the server has not read yet: all are there before the first leaves.
         expect(server.wait_for(lambda metrics: metrics["kw_lm_sequences_running"] + metrics["kw_lm_sequences_waiting"] == 9), "all requests have come")
         for number, connection in enumerate([*gone, quiet]):
@@ -264,14 +266,14 @@ def case_slow_and_gone(program, model):
         expect(server.wait_for(is_idle), "slots of clients that left")
         metrics = server.metrics()
         expect(metrics['kw_lm_answers_total{finish="cancelled"}'] >= 9, f"cancelled answers are counted: {metrics}")
-        expect(metrics["kw_lm_sampled_tokens_total"] < 9 * endless["max_tokens"], "nobody's answers are not generated to their ends")
+        expect(metrics["kw_lm_sampled_tokens_total"] < 9 * ENDLESS_TOKENS, "nobody's answers are not generated to their ends")
         answer = server.post("/v1/completions", {"model": server.name, "prompt": "a", "max_tokens": 5, "ignore_eos": True})
         expect(answer["usage"]["completion_tokens"] == 5, "the next one is answered")
 
 
 def case_full(program, model):
     """More than slots and waiting places: 429 with Retry-After, and a call that can never fit 400."""
-    with ModelServer(program, model, "--slots", 2, "--max-waiting", 1, "--threads", 1) as server:
+    with ModelServer(program, model, "--slots", 2, "--max-waiting", 1, *ENDLESS) as server:
         client = client_of(server)
         running = [send_raw(server.port, long_stream(server.name)) for _ in range(2)]
         for connection in running:
@@ -373,7 +375,7 @@ def case_stop(program, model):
         expect(b"[DONE]" in got, "a stream is finished before the server ends")
         code, talk = server.end(None)
         expect(code == 0 and "stopping" in talk, f"a stop: {code}, {talk}")
-    with ModelServer(program, model, *USUAL, "--grace", 0) as server:
+    with ModelServer(program, model, "--slots", 8, "--grace", 0, *ENDLESS) as server:
         stream = send_raw(server.port, long_stream(server.name, n=8))
         got = read_until(stream, b"data: ")
         code, talk = server.end(signal.SIGINT)
@@ -397,7 +399,7 @@ def gone_within(pid, seconds=20):
 
 def case_death(program, model):
     """The engine's death is told to everyone; the front's death ends the engine."""
-    with ModelServer(program, model, *USUAL) as server:
+    with ModelServer(program, model, "--slots", 2, *ENDLESS) as server:
         stream = send_raw(server.port, long_stream(server.name))
         whole = send_raw(server.port, long_stream(server.name, stream=False))
         read_until(stream, b"data: ")
@@ -408,7 +410,7 @@ def case_death(program, model):
         expect(read_until(whole, b"\r\n").startswith(b"HTTP/1.1 503"), "503 for a call under way")
         code, talk = server.end(None)
         expect(code == 2 and "signal 9" in talk, f"the server ends with the engine: {code}, {talk}")
-    with ModelServer(program, model, *USUAL) as server:
+    with ModelServer(program, model, "--slots", 2, *ENDLESS) as server:
         stream = send_raw(server.port, long_stream(server.name))
         read_until(stream, b"data: ")
         engine = server.engine_pid()

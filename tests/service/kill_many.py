@@ -24,6 +24,7 @@ import tempfile
 import threading
 import time
 
+from ports import own_port
 from redis_process import PROGRAM, Redis
 
 GROUP, GROUPS_AT_ONCE, WORKERS, LEASED = 500, 6, 4, 100
@@ -33,6 +34,8 @@ WAYS = (OSError, http.client.HTTPException)  # a server that was killed
 SOURCE = ("import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x\n"
           "def get_inputs():\n    return [torch.randn(4)]\ndef get_init_inputs():\n    return []\n")
 PROBLEM = {"name": "identity", "form": "module", "source": SOURCE}
+NULL_TARGET = "cuda"  # of the tasks that null workers answer: workers of a machine without a GPU do not take them
+ABILITIES = {"targets": {NULL_TARGET: []}, "isolation": "full"}  # of null workers, in all languages
 
 
 class Caller:
@@ -66,12 +69,20 @@ class Caller:
             time.sleep(0.02)
 
 
+def null_task(number: int, problem: str) -> dict:
+    request = {"kind": "trace", "target": NULL_TARGET, "workload": "", "timeout_seconds": 60, "memory_bytes": number, "problem": {"hash": problem}}
+    return {"request": request, "submission": f"s{number}"}
+
+
 def work(port: int, version: int, pipe: int, life: int) -> None:
     """Until it is killed. It says which answers were taken: pairs of a task's number and the answer's."""
     caller, number = Caller(port), life << 32
     while True:
         name = f"{life}-{number}"
-        _, answer = caller.call("POST", "/v1/leases", {"worker": str(life), "name": name, "gym_version": version, "wait_seconds": 5, "most": LEASED})
+        wanted = {"worker": str(life), "name": name, "gym_version": version, "wait_seconds": 5, "most": LEASED, "can": ABILITIES}
+        status, answer = caller.call("POST", "/v1/leases", wanted)
+        if status != 200:
+            raise RuntimeError(f"no leases: status {status}: {answer}")
         reports, told = [], array.array("q")
         for lease in answer.get("leases", []):
             number += 1
@@ -88,32 +99,21 @@ def work(port: int, version: int, pipe: int, life: int) -> None:
         os.write(pipe, taken.tobytes())  # at most 1,600 bytes, which are written as a whole
 
 
-def free_port(chance: random.Random) -> int:
-    """None that the kernel gives to a connection while the server is down."""
-    while True:
-        port = chance.randrange(20000, 30000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
-
-
 class Run:
     def __init__(self, program: str, tasks: int, seconds: float, seed: int, folder: str, with_redis: bool, servers: int):
-        self.program, self.tasks, self.folder = program, tasks, folder
+        self.program, self.tasks, self.folder, self.group = program, tasks, folder, GROUP
         self.end = time.monotonic() + seconds
         self.random = random.Random(seed)
         self.lock = threading.Lock()
         self.problems: list[str] = []
+        self.last_words = ""  # of the servers
         self.read, self.taken = array.array("q", bytes(8 * tasks)), array.array("q", bytes(8 * tasks))
         self.aside = self.accepted = self.next = self.server_deaths = self.worker_deaths = self.redis_deaths = 0
         self.heard = 0  # answers to callers that moved something on
         self.over = threading.Event()
-        self.ports = [free_port(self.random) for _ in range(servers)]
+        self.ports = [own_port() for _ in range(servers)]
         self.servers: dict[int, subprocess.Popen] = {}
-        self.redis = Redis(f"{folder}/redis", free_port(self.random)) if with_redis else None
+        self.redis = Redis(f"{folder}/redis", own_port()) if with_redis else None
 
     def broken(self, what: str) -> None:
         with self.lock:
@@ -123,7 +123,7 @@ class Run:
 
     def start_server(self, port: int) -> bool:
         """Whether it listens now."""
-        log = pathlib.Path(self.folder) / f"server-{port}.log"
+        log = self.log_of(port)
         store = ["--store", self.redis.url, "--leader-lease", "0.5"] if self.redis else []
         words = [self.program, "serve", "--data", f"{self.folder}/tasks-{port}", "--port", str(port), "--lease", str(LEASE_SECONDS), *store]
         server = self.servers[port] = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=open(log, "ab"))
@@ -138,13 +138,15 @@ class Run:
         self.over.set()
         return False
 
+    def log_of(self, port: int) -> pathlib.Path:
+        return pathlib.Path(self.folder) / f"server-{port}.log"
+
     def any_port(self) -> int:
         return self.random.choice(self.ports)
 
     def submit_group(self, caller: Caller, first: int, problem: str) -> tuple[str, dict[str, int]]:
         name = f"g{first}"
-        tasks = [{"request": {"kind": "trace", "target": "cpu", "workload": "", "timeout_seconds": 60, "memory_bytes": number,
-                              "problem": {"hash": problem}}, "submission": f"s{number}"} for number in range(first, min(first + GROUP, self.tasks))]
+        tasks = [null_task(number, problem) for number in range(first, min(first + self.group, self.tasks))]
         status, answer = caller.call("POST", "/v1/tasks", {"tasks": tasks, "group": name})
         if status != 200:
             raise RuntimeError(f"group {name}: status {status}: {answer}")
@@ -166,16 +168,23 @@ class Run:
         self.read[number] = answer
         ended.add(number)
 
+    def take_group(self) -> int | None:
+        """The first task of the group that is submitted next; None: there is none any more."""
+        with self.lock:
+            first = self.next
+            if first >= self.tasks or time.monotonic() >= self.end:
+                return None
+            self.next = min(first + self.group, self.tasks)
+        return first
+
     def follow(self, problem: str) -> None:
         """Submits a group after the other, and reads all of their answers."""
         caller = Caller(self.any_port())
         try:
             while not self.over.is_set():
-                with self.lock:
-                    first = self.next
-                    if first >= self.tasks or time.monotonic() >= self.end:
-                        return
-                    self.next = min(first + GROUP, self.tasks)
+                first = self.take_group()
+                if first is None:
+                    return
                 name, ids = self.submit_group(caller, first, problem)
                 ended: set[int] = set()
                 place, silent_until = "", time.monotonic() + SILENCE_SECONDS
@@ -192,7 +201,7 @@ class Run:
                     for task in answer.get("ended", []):
                         self.note(ids[task["id"]], task, ended)
                     if time.monotonic() > silent_until:
-                        self.broken(f"{name}: {len(ids) - len(ended)} tasks have no end")
+                        self.broken(f"{name}: {len(ids) - len(ended)} tasks have no end; port {caller.port} says {status}: {str(answer)[:300]}")
                         break
         except Exception as error:  # noqa: BLE001  # a thread's error must end the run
             self.broken(f"a caller: {error!r}")
@@ -204,6 +213,8 @@ class Run:
             pairs = array.array("q", data)
             for place in range(0, len(pairs), 2):
                 number, answer = pairs[place], pairs[place + 1]
+                if number >= self.tasks:
+                    continue  # not one of those that are counted
                 if self.taken[number]:
                     self.broken(f"two answers of task {number} were taken: {self.taken[number]} and {answer}")
                 self.taken[number] = answer
@@ -254,11 +265,16 @@ class Run:
             worker.kill()
             worker.join()
 
+    def disturbances(self, problem: str) -> list:
+        """What goes wrong until the run is over, each on a thread of its own."""
+        return [self.kill_servers, self.kill_redis] if self.redis else [self.kill_servers]
+
     def run(self) -> None:
         try:
             self.go()
         finally:
-            for server in self.servers.values():
+            for port, server in self.servers.items():
+                self.last_words += f"server {port}, which {'has ended' if server.poll() is not None else 'lives'}:\n{self.log_of(port).read_text()[-2000:]}"
                 server.kill()
                 server.wait()
             if self.redis:
@@ -273,9 +289,8 @@ class Run:
         problem = caller.call("POST", "/v1/problems", {"problem": PROBLEM})[1]["hash"]
         hearing, saying = os.pipe()
         listener = threading.Thread(target=self.hear, args=(hearing,))
-        killers = [threading.Thread(target=self.kill_servers), threading.Thread(target=self.kill_workers, args=(version, saying))]
-        if self.redis:
-            killers.append(threading.Thread(target=self.kill_redis))
+        killers = [threading.Thread(target=each) for each in self.disturbances(problem)]
+        killers.append(threading.Thread(target=self.kill_workers, args=(version, saying)))
         followers = [threading.Thread(target=self.follow, args=(problem,)) for _ in range(GROUPS_AT_ONCE)]
         for thread in [listener, *killers, *followers]:
             thread.start()
@@ -323,6 +338,8 @@ def main() -> int:
           f"{run.aside} tasks put aside after two lost workers; {len(run.problems)} promises broken")
     for line in run.problems[:20]:
         print(line)
+    if run.problems:
+        print(run.last_words)
     return 1 if run.problems else 0
 
 

@@ -185,7 +185,7 @@ def solve(program, module, run, environment, *more):
 
 
 def modules():
-    return [path for path in sorted(ROOT.glob("problems/modules/*.py")) if path.stem != "constant_zero"]  # which is in the suite to be quarantined
+    return [path for path in sorted(ROOT.glob("problems/modules/*.py")) if path.stem not in ("constant_zero", "dropout")]  # which are there to be quarantined
 
 
 def main():
@@ -245,7 +245,7 @@ def compare(options, scratch, stack):
     for number, module in enumerate(modules()[: options.modules]):
         rows = [solve(options.program, module, scratch / f"run-{number}-{place}", here, *more) for place, more in (("here", []), ("there", ["--judge", service.url]))]
         print(f"solve {module.stem}: {rows[1]}")
-        if rows[0] != rows[1]:
+        if rows[0] != rows[1] or None in rows[0].values():
             wrong.append(f"solve {module.stem}: {rows[0]} here, {rows[1]} there")
     for line in wrong:
         print("FAILED:", line)

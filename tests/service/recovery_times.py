@@ -8,14 +8,14 @@ import contextlib
 import json
 import os
 import pathlib
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-from kill_many import PROBLEM, free_port
+from kill_many import PROBLEM
+from ports import own_port
 from redis_process import PROGRAM, Redis
 from redis_test import Server, lease, until
 
@@ -26,7 +26,7 @@ class Single(Server):
     """A server by itself over SQLite, on a port that it keeps."""
 
     def __init__(self, program, folder, *more):
-        self.port, self.token = free_port(random.Random()), ""
+        self.port, self.token = own_port(), ""
         self.errors = pathlib.Path(folder) / "server.err"
         self.words = [program, "serve", "--data", f"{folder}/tasks", "--port", str(self.port), "--lease", str(LEASE_SECONDS), *more]
         self.url = f"http://127.0.0.1:{self.port}"
@@ -105,7 +105,7 @@ def killed_worker_with_state(program, folder, rounds):
 
 
 def killed_redis(program, folder, rounds):
-    redis, seconds = Redis(f"{folder}/redis", free_port(random.Random())), []
+    redis, seconds = Redis(f"{folder}/redis", own_port()), []
     server = Server(program, folder, redis.url, pathlib.Path(folder) / "address.json")
     try:
         until("a leader", server.leads)
@@ -129,7 +129,7 @@ def accepts(server, name):
 
 
 def killed_leader(program, folder, rounds):
-    redis, seconds = Redis(f"{folder}/redis", free_port(random.Random())), []
+    redis, seconds = Redis(f"{folder}/redis", own_port()), []
     address = pathlib.Path(folder) / "address.json"
     servers = [Server(program, folder, redis.url, address) for _ in range(2)]
     try:

@@ -23,7 +23,7 @@ class Redis:
         self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
         end = time.monotonic() + 30
         while not self.call("PING").startswith(("+PONG", "-NOAUTH")):
-            if time.monotonic() > end:
+            if time.monotonic() > end or self.process.poll() is not None:
                 raise RuntimeError((self.folder / "log").read_text()[-2000:])
             time.sleep(0.02)
 

@@ -19,7 +19,6 @@ import contextlib
 import json
 import os
 import pathlib
-import random
 import re
 import signal
 import subprocess
@@ -28,7 +27,7 @@ import tempfile
 import time
 import urllib.request
 
-from kill_many import free_port
+from ports import own_port
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RELU = """#include "problem.h"
@@ -131,7 +130,7 @@ def check_verdicts(verdicts, version, other, count):
 
 def side_by_side(versions, folder, count):
     candidates = write_candidates(folder / "candidates", count)
-    ports = [free_port(random.Random()) for _ in versions]
+    ports = [own_port() for _ in versions]
     for version, port in zip(versions, ports):
         version.serve(version.folder / "tasks", port)
         version.work(port, "worker")
@@ -154,7 +153,7 @@ def ends(port, group):
 
 def upgrade(old, new, folder, count):
     candidates = write_candidates(folder / "upgraded", count)
-    data, port = folder / "tasks", free_port(random.Random())
+    data, port = folder / "tasks", own_port()
     server = old.serve(data, port)
     submitted = subprocess.run([old.program, "submit", str(ROOT / "problems/relu"), str(candidates), "--server", f"http://127.0.0.1:{port}", "--json", *OPTIONS],
                                capture_output=True, text=True, env=old.environment, check=True)

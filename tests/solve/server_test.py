@@ -259,14 +259,16 @@ def case_prompt_echo(program, _, faults, folder):
     expect("prompt_echo" in report.stdout or extracted["candidate"], f"the report: {report.stdout}")
 
 
-def kill_at(process, run, lines):
+def lines_of(log):
+    return log.read_bytes().count(b"\n") if log.exists() else 0
+
+
+def kill_at(process, log, lines):
     """kill -9 when the log has so many lines."""
-    path = run / "events.jsonl"
-    reached = wait_until(lambda: (path.exists() and path.read_bytes().count(b"\n") >= lines) or process.poll() is not None)
+    reached = wait_until(lambda: lines_of(log) >= lines or process.poll() is not None)
     expect(reached and process.poll() is None, f"not killed at line {lines}: {process.poll()}")
     process.kill()
     ended(process)
-    return path.read_bytes().count(b"\n")
 
 
 def case_killed(program, _, faults, folder):
@@ -275,9 +277,11 @@ def case_killed(program, _, faults, folder):
     run = folder / "run"
     with Faults(faults, plan, folder) as server:
         process = start(program, PROBLEM, "--model", server.origin, "--samples", len(plan), "--parallel", 1, "--jobs", 1, *QUICK, "--run", run)
-        cuts = 0
+        cuts = lines_at_start = 0
+        log = run / "events.jsonl"
         for line in (4, 8, 12, 16):
-            kill_at(process, run, line)
+            kill_at(process, log, max(line, lines_at_start + 1))  # each process has written something
+            lines_at_start = lines_of(log)
             cuts += 1
             process = start(program, "--resume", "--run", run, "--json")
         code, out, err = ended(process)

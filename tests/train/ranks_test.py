@@ -7,7 +7,6 @@ import pathlib
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,9 @@ import time
 
 import torch
 from safetensors.torch import load_file
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "service"))
+from ports import own_port  # noqa: E402
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 if not (PROGRAM.parent / "libkw_gloo.so").exists():
@@ -159,19 +161,13 @@ def check_rl(work):
     shutil.rmtree(other / "checkpoints" / "step-000004")
     run(rl_command(other, "--ranks", "3", "--resume", "max_staleness=1", "correction=decoupled", "importance=token"))
     print("rl, resumed by three ranks:", check_same_rl(work / "rl-ahead-1", other, 1e-3, 4))
-    victim, port = work / "rl-death", free_port()
+    victim, port = work / "rl-death", own_port()
     ranks = [start_rank(rl_command(victim, "steps=100000", "eval_every=0"), rank, 2, port) for rank in range(2)]
     wait_for_step(victim, 2)
     ranks[1].send_signal(signal.SIGKILL)
     ends = ends_of(ranks)
     assert ends[0][0] == 2 and "rank 1: its process ended without a word" in errors_in(ends)[0], ends
     print("rl, death of a rank: all end")
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def start_rank(words, rank, size, port):
@@ -212,7 +208,7 @@ def wait_for_checkpoint(folder):
 def check_death(work):
     """kill -9 of any rank ends all, with one error that names it; the run goes on with fewer ranks."""
     for victim in (1, 0):
-        folder, port = work / f"death-{victim}", free_port()
+        folder, port = work / f"death-{victim}", own_port()
         words = command(work, folder, "steps=100000", "save_every=1", "keep=2", "validation=")
         ranks = [start_rank(words, rank, 3, port) for rank in range(3)]
         wait_for_step(folder, 2)
@@ -227,20 +223,20 @@ def check_death(work):
         step = int(done[-1].parent.name[5:])
         run(command(work, folder, "save_every=1", "keep=2", "validation=", "--resume", f"steps={step + 1}"))
     # A rank that is stopped says nothing, and nobody sees its connections close.
-    folder, port = work / "stopped", free_port()
-    words = command(work, folder, "steps=100000", "validation=", "rank_seconds=2")
+    folder, port = work / "stopped", own_port()
+    words = command(work, folder, "steps=100000", "validation=", "rank_seconds=10")
     ranks = [start_rank(words, rank, 2, port) for rank in range(2)]
     wait_for_step(folder, 1)
     ranks[1].send_signal(signal.SIGSTOP)
     _, errors = ranks[0].communicate(timeout=LONG)
-    assert ranks[0].returncode == 2 and "error: rank 1: nothing was heard of it for 2" in errors, errors
+    assert ranks[0].returncode == 2 and "error: rank 1: nothing was heard of it for 10" in errors, errors
     ranks[1].send_signal(signal.SIGKILL)
     ranks[1].communicate()
     print("death of a rank: all end, with one error")
 
 
 def check_refusals(work):
-    folder, port = work / "other", free_port()
+    folder, port = work / "other", own_port()
     ranks = [start_rank(command(work, folder, *extra), rank, 2, port) for rank, extra in enumerate(((), ("seed=7",)))]
     ends = ends_of(ranks)
     assert [code for code, _ in ends] == [2, 2] and len(errors_in(ends)) == 1, ends
@@ -251,7 +247,7 @@ def check_refusals(work):
     other.mkdir()
     (other / "rows.jsonl").write_text('{"text": "one"}\n' * 59 + "{\n")
     ranks = []
-    port = free_port()
+    port = own_port()
     for rank in range(2):
         words = command(work, folder, "data=rows.jsonl", "validation=")
         env = {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}

@@ -15,14 +15,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MARGIN = 0.6  # of log(speedup): the mean of the last steps is at least so much over that of the first ones
 PROBLEMS = [str(ROOT / "problems" / name) for name in ("transpose", "mean_columns")]
 SFT = ["validation=", "max_tokens=128", "step_tokens=2048", "micro_tokens=2048", "steps=90", "save_every=90", "threads=1", "device=cpu"]
-RL = ["device=cpu", "prompts=2", "samples=8", "steps=40", "seconds=400", "tries=3", "max_tokens=128", "seed=2", "environment.eval.half_width_percent=30",
+RL = ["device=cpu", "prompts=2", "samples=8", "steps=40", "seconds=1200", "tries=3", "max_tokens=128", "seed=2", "environment.eval.half_width_percent=30",
       "environment.eval.max_seconds=3"]
 TAKEN = 4  # steps at each end
 
 
 def train(command, config, *settings):
     words = [word for one in settings for word in ("--set", one)]
-    done = subprocess.run([PROGRAM, command, "--config", str(ROOT / "configs" / config), *words], capture_output=True, text=True, timeout=800, cwd=ROOT)
+    done = subprocess.run([PROGRAM, command, "--config", str(ROOT / "configs" / config), *words], capture_output=True, text=True, timeout=1500, cwd=ROOT)
     assert done.returncode == 0, f"{command}: {done.returncode}: {done.stderr[-2000:]}"
     return done.stdout.strip()
 

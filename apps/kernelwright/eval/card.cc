@@ -44,6 +44,11 @@ std::string outcome_text(Outcome outcome, const std::string& violation) {
   return violation.empty() ? name : fmt::format("{}: {}", name, printable(violation, 60));
 }
 
+std::string headline_of(const Verdict& verdict) {
+  const std::string text = outcome_text(verdict.outcome, verdict.violation);
+  return task::is_borderline(verdict) ? text + ", borderline: paid as wrong" : text;
+}
+
 // Enough of a uuid to find it.
 std::string short_id(const std::string& uuid) {
   return printable(uuid.substr(0, 8), 16);
@@ -201,8 +206,9 @@ void add_workloads(std::string& out, const Paint& paint, const Verdict& verdict)
     add_row(out, paint, "", fmt::format("... {} more", shown - kMaxWorkloadRows));
 }
 
-// The verdict's own diagnostics come first. A pass adds the risks of all workloads, each once; any
-// other verdict adds those of the first workload that has its outcome and a diagnostic.
+// The verdict's own diagnostics come first. A pass adds the risks of all workloads and which errors
+// were near their budgets, each once; any other verdict adds those of the first workload that has
+// its outcome and a diagnostic.
 std::vector<task::Diagnostic> diagnostics_of(const Verdict& verdict) {
   std::vector<task::Diagnostic> all = verdict.diagnostics;
   if (verdict.outcome == Outcome::kPassed) {
@@ -210,7 +216,8 @@ std::vector<task::Diagnostic> diagnostics_of(const Verdict& verdict) {
     for (const WorkloadVerdict& workload : verdict.workloads)
       std::ranges::copy_if(workload.diagnostics, std::back_inserter(all),
                            [&](const task::Diagnostic& one) {
-                             return one.kind == "risk" && said.insert(one.message).second;
+                             return (one.kind == "risk" || one.kind == "borderline") &&
+                                    said.insert(one.message).second;
                            });
     return all;
   }
@@ -230,9 +237,8 @@ std::string speedup_text(const task::Speedup& speedup) {
 
 std::string card(const Verdict& verdict, bool colour) {
   Paint paint(colour);
-  std::string out =
-      fmt::format("{}  {}", paint.bold(printable(verdict.candidate_name, 80)),
-                  paint.outcome(verdict.outcome, outcome_text(verdict.outcome, verdict.violation)));
+  std::string out = fmt::format("{}  {}", paint.bold(printable(verdict.candidate_name, 80)),
+                                paint.outcome(verdict.outcome, headline_of(verdict)));
   if (verdict.speedup) out += fmt::format("  {}", paint.bold(speedup_text(*verdict.speedup)));
   out +=
       fmt::format("  {}\n", paint.dim(fmt::format("{}, {}, {}", printable(verdict.problem_name, 80),

@@ -29,6 +29,16 @@ TEST(Card, Passed) {
 )");
 }
 
+TEST(Card, ABorderlinePassSaysSo) {
+  task::Verdict v = verdict(task::Outcome::kPassed);
+  v.workloads[0].borderline = task::Borderline{1.03, {0.97, 1.02}};
+  v.workloads[0].diagnostics = {{"borderline", "two further draws decided"}, {"log", "noise"}};
+  const std::string text = card(v, false);
+  EXPECT_NE(text.find("fast_relu  passed, borderline: paid as wrong  "), std::string::npos) << text;
+  EXPECT_NE(text.find("  borderline two further draws decided\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("noise"), std::string::npos) << text;
+}
+
 TEST(Card, AGpusFactsAreRows) {
   task::Verdict v = verdict(task::Outcome::kPassed);
   task::GpuFacts facts;

@@ -159,6 +159,11 @@ TEST_F(SchemaTest, EverythingPrintedFitsItsSchema) {
   expect_lines("cache_clean", {"cache", "clean", "--json"});
   expect_lines("cache_clean", {"cache", "clean", "--evidence", "--json"});
   expect_lines("verdict", {"eval", path("problems/double"), candidate, "--json"});
+  gym.on_verdict = [](task::Verdict& verdict) {
+    verdict.workloads.at(0).borderline = task::Borderline{1.03, {0.97, 1.02}};
+  };
+  expect_lines("verdict", {"eval", path("problems/double"), candidate, "--json"});
+  EXPECT_NE(console.out_text.find("\"borderline\":{\"largest\":1.03"), std::string::npos);
 }
 
 TEST_F(SchemaTest, Solve) {

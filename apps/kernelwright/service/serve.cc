@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include "base/text.h"
@@ -101,6 +102,12 @@ void raise_open_files(int connections) {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// When a lead is over, the memory of its tasks is free, but each thread's heap keeps what the
+// thread had: a server that leads again and again would grow.
+void give_back_freed_memory() {
+  (void)::malloc_trim(0);
+}
+
 Status make_data_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -161,6 +168,7 @@ Status serve_once(const ServeCommand& command, const service::Callers& callers,
   task_options.now = services.now;
   task_options.on_broken = [&](const Error& why) { broken.set(why); };
   KW_TRY(auto tasks, service::TaskService::start(std::move(storage), std::move(task_options)));
+  give_back_freed_memory();  // what the stored form of the tasks took
   const service::kernelgym::Options gym_options{
       .timestamp = [&services] { return timestamp(services.wall_time()); },
       .ending = services.stop};
@@ -195,6 +203,7 @@ Result<int> run_serve(const ServeCommand& command, const Services& services) {
   while (true) {
     const Status served = serve_once(command, callers, services);
     if (served) return 0;
+    give_back_freed_memory();
     const bool is_led =
         !command.store.empty() && served.error().code() == ErrorCode::kAlreadyExists;
     if (!is_led || services.stop.stop_requested()) return tl::unexpected(served.error());

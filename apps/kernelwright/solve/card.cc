@@ -152,10 +152,10 @@ std::string solve_card(const fs::path& run, const runlog::Run& of, const Problem
     add_row(out, "kernel", best_source(run, tree));
     add_row(out, "evidence", evidence_of(run, *best));
   } else if (shown != nullptr && shown->judged) {
-    std::string closest =
-        fmt::format("attempt {}: {}", shown->id, task::to_string(shown->judged->outcome));
+    std::string closest = fmt::format("attempt {}: {}", shown->id, shown->outcome_name());
     if (shown->judged->error && shown->progress() == task::Progress::kRightShape)
       closest += fmt::format(", {:.3g} x the error allowed", *shown->judged->error);
+    if (shown->borderline()) closest += ", too near the limit to be taken as correct";
     add_row(out, "closest", closest);
   }
   if (counts.usage.tokens() > 0) add_row(out, "tokens", usage_text(counts.usage));

@@ -61,8 +61,7 @@ ByKind outcomes_by_kind(const ProblemTree& tree) {
   ByKind out;
   for (const Attempt& attempt : tree.attempts) {
     if (!attempt.answered || attempt.correct()) continue;
-    ++out[std::string(attempt.judged ? task::to_string(attempt.judged->outcome)
-                                     : runlog::why_no_verdict(attempt))];
+    ++out[std::string(attempt.judged ? attempt.outcome_name() : runlog::why_no_verdict(attempt))];
   }
   return out;
 }

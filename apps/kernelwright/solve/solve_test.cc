@@ -76,6 +76,22 @@ TEST_F(SolveTest, ACard) {
       << console.err_text;
 }
 
+TEST_F(SolveTest, ABorderlineKernelIsNotTakenAndTheCardSaysWhy) {
+  three();
+  gym.on_verdict = [](task::Verdict& verdict) {
+    verdict.workloads.at(0).borderline = task::Borderline{1.03, {0.97, 1.02}};
+    verdict.workloads.at(0).errors = {{"y", 1, 1, 1.03, 3}};
+  };
+  EXPECT_EQ(solve({"--samples", "1"}), 1);
+  EXPECT_TRUE(console.out_text.starts_with(
+      "double  no correct kernel\n"
+      "  attempts   1: 1 extracted, 1 compiled, 0 correct (1 borderline)\n"
+      "  closest    attempt 0: borderline, 1.03 x the error allowed, too near the limit to be "
+      "taken as correct\n"))
+      << console.out_text;
+  EXPECT_FALSE(fs::exists(path("run/solutions/double/solution.json")));
+}
+
 TEST_F(SolveTest, FilesOfTheBestKernel) {
   three();
   EXPECT_EQ(solve({"--samples", "3"}), 0);
@@ -428,7 +444,7 @@ TEST_F(SolveTest, WhatCouldNotBeJudgedIsJudgedWhenTheRunGoesOn) {
   gym.errors["attempt_0"] = gym.errors["attempt_2"] = ErrorCode::kUnavailable;
   EXPECT_EQ(solve({"--samples", "3"}), 2);
   EXPECT_NE(console.out_text.find("double  not finished: we failed, --resume goes on\n  because    "
-                                  "attempt 2 could not be judged: the fake fails\n"),
+                                  "attempt 0 could not be judged: the fake fails\n"),
             std::string::npos)
       << console.out_text;
   EXPECT_NE(console.out_text.find("(1 no_code, 2 not_judged)"), std::string::npos)

@@ -53,6 +53,15 @@ bool eventually(const std::function<bool()>& wish, seconds limit) {
   return wish();
 }
 
+bool comes_to_rest(Monitor& monitor) {
+  return eventually([&] {
+    const auto before = monitor.cpu_time();
+    std::this_thread::sleep_for(milliseconds(20));
+    const auto after = monitor.cpu_time();
+    return before && after && *before == *after;
+  });
+}
+
 Level expected_level() {
   bool root = ::geteuid() == 0;
   if (root && ::access("/sys/fs/cgroup", W_OK) == 0) return Level::kFull;

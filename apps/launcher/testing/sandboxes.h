@@ -35,6 +35,10 @@ std::string binary(const std::string& name);  // bin/<name> or lib/<name> of the
 // wish comes true.
 bool eventually(const std::function<bool()>& wish, seconds limit = seconds(10));
 
+// Whether the processor time of what was frozen stands still, over 20 ms: the kernel counts the
+// last moments before the freeze late. False where it has not after `eventually`'s time.
+bool comes_to_rest(Monitor& monitor);
+
 // What this user should reach on this machine, found without the launcher: root with cgroups full,
 // a user with namespaces 2 ...
 Level expected_level();

@@ -15,12 +15,12 @@ Reward = Callable[[Verdict], float | None]
 
 
 def gated_reward(verdict: Verdict, *, correct: float = 0.3, most: float = 3.0) -> float | None:
-    """0 for a wrong kernel; else `correct` plus the lower end of the speedup's interval, at most `most`. Speed counts only
+    """0 for a wrong kernel, and for a borderline one; else `correct` plus the lower end of the speedup's interval, at most `most`. Speed counts only
     when the kernel is right, and noise is not paid. None where the outcome is not the candidate's fault.
     The sum of a share for correctness and the speedup is Kevin's (arXiv 2507.11948), which takes the measured speedup."""
     if not verdict.tells_of_candidate:
         return None
-    if not verdict.passed:
+    if not verdict.passed or verdict.borderline:
         return 0.0
     speed = verdict.speedup.low if verdict.speedup else 0.0
     return correct + min(max(speed, 0.0), most)

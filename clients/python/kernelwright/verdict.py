@@ -46,6 +46,11 @@ class Verdict:
         return self.outcome == "passed"
 
     @property
+    def borderline(self) -> bool:
+        """A workload's largest error is within 10 % of its budget. Such a pass is not paid (docs/correctness.md)."""
+        return any("borderline" in workload for workload in self.json["workloads"])
+
+    @property
     def tells_of_candidate(self) -> bool:
         """False where the outcome is not the candidate's fault: noisy, unsupported, quarantined."""
         return self.outcome not in NOT_THE_CANDIDATES_FAULT

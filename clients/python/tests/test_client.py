@@ -101,6 +101,10 @@ class Decisions(unittest.TestCase):
         self.assertEqual(gated_reward(verdict("wrong_value")), 0)
         self.assertAlmostEqual(gated_reward(verdict("passed", 1.5)), 1.8)
         self.assertAlmostEqual(gated_reward(verdict("passed", 50)), 3.3)
+        near = verdict("passed", 1.5)
+        near.json["workloads"] = [{"borderline": {"largest": 1.03, "further": [0.97, 1.02]}}]
+        self.assertTrue(near.borderline)
+        self.assertEqual(gated_reward(near), 0)
         self.assertIsNone(gated_reward(verdict("noisy")))
 
     def test_the_last_closed_fence_is_the_code(self):

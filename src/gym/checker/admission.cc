@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/hash.h"
 #include "gym/correctness/battery.h"
 #include "gym/correctness/share_test.h"
 #include "tensor/half.h"
@@ -39,10 +38,6 @@ bool fits(tensor::DType dtype, const TensorView& view) {
 
 TensorView view_of(const task::Argument& argument, std::span<const std::byte> bytes) {
   return {argument.dtype, argument.shape, bytes};
-}
-
-std::uint64_t seed_of(const task::Signature& signature) {
-  return std::stoull(sha256_hex(task::to_json(signature).dump()).substr(0, 16), nullptr, 16);
 }
 
 constexpr std::int64_t kFewOutputElements = 65'536;  // further draws are tried on so few anyway
@@ -145,7 +140,7 @@ class Admission {
 
   // From here on draws, hard inputs and perturbed runs are the same each time.
   Status begin_repeatable_draws() {
-    known_.emplace(in_.seeds, seed_of(in_.signature));
+    known_.emplace(in_.seeds, known_seed_of(in_.signature));
     if (in_.hard.size() > 0) {
       own_hard_ = HardCases(in_.signature, in_.inputs, in_.checker, in_.seeds);
       hard_ = &own_hard_;

@@ -117,7 +117,7 @@ Result<LaunchResult> ExecutorClient::load(std::chrono::nanoseconds timeout) {
 
 Result<LaunchResult> ExecutorClient::wait_ready(std::chrono::nanoseconds timeout) {
   auto start = clock_->now();
-  Wait wait{start + timeout};
+  CallDeadline deadline(start, timeout, *monitor_);
   LaunchResult result;
   while (true) {
     auto state = static_cast<ExecutorState>(load_acquire(pages_.reply().state));
@@ -126,12 +126,12 @@ Result<LaunchResult> ExecutorClient::wait_ready(std::chrono::nanoseconds timeout
     if (state != ExecutorState::kFailed) exit_ = monitor_->exited();
     if (exit_) result.end = LaunchEnd::kExited;
     if (result.end != LaunchEnd::kDone) return result;
-    KW_TRY(bool late, too_late(wait));
+    KW_TRY(bool late, too_late(deadline));
     if (late) result.end = LaunchEnd::kTimeout;
     if (late) return result;
     clock_->sleep_for(std::chrono::microseconds(50));
   }
-  result.wall = clock_->now() - start - wait.aside;
+  result.wall = clock_->now() - start - deadline.aside();
   std::optional<Style> style = style_of(pages_.reply());
   if (!style) {
     result.end = LaunchEnd::kProtocol;
@@ -144,13 +144,13 @@ Result<LaunchResult> ExecutorClient::wait_ready(std::chrono::nanoseconds timeout
   return result;
 }
 
-Result<bool> ExecutorClient::too_late(Wait& wait) {
-  KW_TRY(std::chrono::nanoseconds aside, turn_->make_way(monitor_.get()));
-  wait.aside += aside;
-  return clock_->now() > wait.deadline + wait.aside;
+Result<bool> ExecutorClient::too_late(CallDeadline& deadline) {
+  KW_TRY(const std::chrono::nanoseconds aside, turn_->make_way(monitor_.get()));
+  deadline.set_aside(aside);
+  return deadline.has_passed(clock_->now());
 }
 
-Result<LaunchEnd> ExecutorClient::wait_done(std::uint64_t sequence, Wait& wait) {
+Result<LaunchEnd> ExecutorClient::wait_done(std::uint64_t sequence, CallDeadline& deadline) {
   const auto begun = clock_->now();
   const int spins = timing_ ? kSpinsBetweenLooks : kUntimedSpins;
   while (true) {
@@ -164,7 +164,7 @@ Result<LaunchEnd> ExecutorClient::wait_done(std::uint64_t sequence, Wait& wait) 
       return LaunchEnd::kFailed;
     exit_ = monitor_->exited();
     if (exit_) return LaunchEnd::kExited;
-    KW_TRY(bool late, too_late(wait));
+    KW_TRY(bool late, too_late(deadline));
     if (late) return LaunchEnd::kTimeout;
     const auto waited = clock_->now() - begun;
     if (waited > kSlowPollAfter)
@@ -253,10 +253,10 @@ Result<LaunchResult> ExecutorClient::run_once(Op op, std::span<const std::uint32
       .store(sequence_, std::memory_order_release);
   auto start = clock_->now();
   if (std::exchange(is_frozen_, false)) KW_TRY_STATUS(monitor_->thaw());
-  Wait wait{start + timeout};
-  KW_TRY(result.end, wait_done(sequence_, wait));
+  CallDeadline deadline(start, timeout, *monitor_);
+  KW_TRY(result.end, wait_done(sequence_, deadline));
   if (freezes_after_launches() && result.end != LaunchEnd::kExited) KW_TRY_STATUS(rest());
-  result.wall = clock_->now() - start - wait.aside;
+  result.wall = clock_->now() - start - deadline.aside();
   urgent.reset();
   if (result.end != LaunchEnd::kDone) return result;
   // Frozen now: a second look cannot change any more.

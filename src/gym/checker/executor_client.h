@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "gym/checker/call_deadline.h"
 #include "gym/checker/clock.h"
 #include "gym/checker/executor.h"
 #include "gym/checker/pages.h"
@@ -77,11 +78,6 @@ class ExecutorClient final : public Executor {
 
  private:
   ExecutorClient() = default;
-  // A wait for something that runs: its deadline moves while others measure.
-  struct Wait {
-    CheckerClock::Time deadline;
-    std::chrono::nanoseconds aside{0};  // how long others measured
-  };
   // The sandbox has used so much so far. All are zero on a GPU: the host's threads do none of the
   // work there.
   struct ResourceUsage {
@@ -103,8 +99,8 @@ class ExecutorClient final : public Executor {
   // Returns what the sandbox has used when two looks in a row see the same, or at the last look.
   Result<std::chrono::nanoseconds> settled_cpu_time();
   // Lets others measure if it is time to; whether the deadline has passed.
-  Result<bool> too_late(Wait& wait);
-  Result<LaunchEnd> wait_done(std::uint64_t sequence, Wait& wait);
+  Result<bool> too_late(CallDeadline& deadline);
+  Result<LaunchEnd> wait_done(std::uint64_t sequence, CallDeadline& deadline);
   void write_command(Op op, std::span<const std::uint32_t> sets);
   Status send_setup(Attach& attach, const task::Signature& signature);
 

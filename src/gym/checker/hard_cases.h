@@ -46,6 +46,8 @@ class HardCases {
   HardCases(const task::Signature& signature, const InputSource& inputs,
             const OutputChecker& checker, SessionSeeds& seeds);
 
+  // A workload on a GPU may keep so much of the inputs of its cases.
+  static constexpr std::uint64_t kMaxKeptBytes = std::uint64_t{1} << 30U;
   // Keeps the inputs of cases, at most so many bytes in all. allocator: borrowed.
   void keep_inputs(TensorAllocator& allocator, std::uint64_t most_bytes) {
     allocator_ = &allocator;
@@ -74,6 +76,11 @@ class HardCases {
   // leave all cases, and the result is false.
   Result<bool> know(HardCase& hard, InputSource& inputs, ReferenceRuns& reference,
                     TensorMemory& set);
+  // Runs the reference on the set, which holds the case's inputs: on the parts of outputs that
+  // known.instance selects, or, where it selects none, on random parts of large outputs and the
+  // whole of others. "" when the outputs can be judged by what `known` has then; else why not.
+  Result<std::string> learn(const HardCase& hard, ReferenceRuns& reference, const TensorMemory& set,
+                            KnownOutputs& known) const;
   // Forgets outputs where all together take too much memory.
   void save_memory();
 
@@ -85,9 +92,6 @@ class HardCases {
   Status keep(HardCase& hard, const TensorMemory& set);
   bool is_possible(HardKind kind) const;
   std::vector<std::size_t> axes() const;
-  // "" when outputs can be judged by the reference's outputs for these inputs.
-  Result<std::string> learn(const HardCase& hard, ReferenceRuns& reference, const TensorMemory& set,
-                            KnownOutputs& known) const;
   Status find_unfit_kinds(const HardCase& hard, InputSource& inputs, ReferenceRuns& reference,
                           TensorMemory& set);
   void leave_out(HardKind kind, const std::string& why);

@@ -32,8 +32,9 @@ class HostTensors : public TensorMemory {
 
   Status fill(std::size_t i, const InputSpec& spec, std::uint64_t seed) override;
   Status write(std::size_t i, std::span<const std::byte> bytes) override;
-  Status edit(std::size_t i, const std::function<void(std::span<std::byte>)>& change) override {
-    change(tensor(i));
+  Status edit(std::size_t i, std::size_t first, std::size_t count,
+              const std::function<void(std::span<std::byte>)>& change) override {
+    change(tensor(i).subspan(first, count));
     return {};
   }
   Result<std::span<const std::byte>> view(std::size_t i) const override { return tensor(i); }

@@ -138,9 +138,12 @@ Status InputSource::harden(TensorMemory& set, const HardMix& mix, const std::vec
                               return is_possible(i, kind);
                             });
     if (!is_touched) continue;
-    KW_TRY_STATUS(set.edit(i, [&](std::span<std::byte> values) {
-      make_hard(tensor.spec.dtype, tensor.spec.shape, tensor.domain, mix, {blocks, own}, values);
-    }));
+    const HardWindow window = hard_window(tensor.spec.shape, blocks);
+    const std::size_t size = tensor::size_of(tensor.spec.dtype);
+    KW_TRY_STATUS(
+        set.edit(i, window.first * size, window.elements * size, [&](std::span<std::byte> values) {
+          make_hard(tensor.spec.dtype, window.shape, tensor.domain, mix, {blocks, own}, values);
+        }));
   }
   return {};
 }

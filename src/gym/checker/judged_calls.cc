@@ -125,7 +125,7 @@ Status JudgedCalls::check_memory(std::span<const std::uint32_t> sets, MemoryLate
   for (std::size_t i = 0; i < memory.hashes.size(); ++i) {
     KW_TRY(const std::uint64_t before, present(input_hashes_[sets[i]]).get());
     KW_TRY(const std::uint64_t now, memory.hashes[i].get());
-    input_hashes_[sets[i]] = before;
+    input_hashes_[sets[i]].emplace(before);
     if (now == before) continue;
     fault_.blame({task::Outcome::kViolation, "input_write", "an input changed during a call"});
   }
@@ -194,6 +194,19 @@ Status JudgedCalls::take_snapshot(Side& side, std::span<const std::uint32_t> set
 
 Status JudgedCalls::checked_call(std::uint32_t set, bool is_audited,
                                  std::optional<std::size_t> hard, bool in_first_block) {
+  KW_TRY_STATUS(call_both(set, is_audited, hard));
+  return fault_.found() ? Status() : check(std::array{set}, in_first_block);
+}
+
+Status JudgedCalls::unjudged_call(std::uint32_t set, std::optional<std::size_t> hard) {
+  KW_TRY_STATUS(call_both(set, false, hard));
+  if (fault_.found()) return {};
+  const std::array sets = {set};
+  KW_TRY(MemoryLater memory, look_at_memory(sets));
+  return check_memory(sets, std::move(memory));
+}
+
+Status JudgedCalls::call_both(std::uint32_t set, bool is_audited, std::optional<std::size_t> hard) {
   const std::array sets = {set};
   KW_TRY_STATUS(fill(set, is_audited, hard));
   for (Side* side : {&candidate_, &context_.baseline}) {
@@ -201,7 +214,7 @@ Status JudgedCalls::checked_call(std::uint32_t set, bool is_audited,
     KW_TRY(LaunchResult done, launch(*side, sets));
     if (done.end == LaunchEnd::kDone && !fault_.found()) KW_TRY_STATUS(take_snapshot(*side, sets));
   }
-  return fault_.found() ? Status() : check(sets, in_first_block);
+  return {};
 }
 
 Status JudgedCalls::check(std::span<const std::uint32_t> sets, bool in_first_block) {
@@ -214,18 +227,18 @@ Result<JudgedCalls::BegunCheck> JudgedCalls::begin_check(std::span<const std::ui
                                                          bool in_first_block) {
   KW_TRY(MemoryLater memory, look_at_memory(sets));
   BegunCheck begun(std::move(memory));
-  begun.in_first_block = in_first_block;
+  begun.in_first_block_ = in_first_block;
   if (context_.options.mechanisms.check_timed || !context_.options.timing || in_first_block) {
-    KW_TRY(begun.compared, outputs_.compare_later(sets));
+    KW_TRY(begun.compared_, outputs_.compare_later(sets));
   }
   return begun;
 }
 
 Status JudgedCalls::end_check(std::span<const std::uint32_t> sets, BegunCheck begun) {
-  KW_TRY_STATUS(check_memory(sets, std::move(begun.memory)));
-  if (begun.compared) {
+  KW_TRY_STATUS(check_memory(sets, std::move(begun.memory_)));
+  if (begun.compared_) {
     KW_TRY_STATUS(
-        outputs_.decide(sets, std::move(*begun.compared), begun.in_first_block, filled_cases_));
+        outputs_.decide(sets, std::move(*begun.compared_), begun.in_first_block_, filled_cases_));
   }
   KW_TRY_STATUS(outputs_.add_samples(sets));
   const bool audits = context_.options.mechanisms.audit || !context_.options.timing;

@@ -47,6 +47,8 @@ class JudgedCalls {
   // One call of each side on the set, checked. The baseline is spared where the candidate failed.
   Status checked_call(std::uint32_t set, bool is_audited, std::optional<std::size_t> hard,
                       bool in_first_block);
+  // The same on fresh inputs, whose outputs are left to the caller.
+  Status unjudged_call(std::uint32_t set, std::optional<std::size_t> hard);
 
   // A call may take so long.
   std::chrono::nanoseconds timeout() const;
@@ -57,6 +59,8 @@ class JudgedCalls {
   double fill_ms() const { return fill_ms_; }  // of all fill() so far
 
  private:
+  // Fills the set and calls both sides, until a fault is found.
+  Status call_both(std::uint32_t set, bool is_audited, std::optional<std::size_t> hard);
   Status fill_and_guard(std::uint32_t set, bool audited, std::optional<std::size_t> hard);
   Result<OracleAnswer> fill_ordinary(std::uint32_t set, std::uint64_t seed, bool is_known);
   Result<OracleAnswer> fill_hard(std::uint32_t set, std::size_t number);
@@ -96,10 +100,10 @@ class JudgedCalls {
 
 class JudgedCalls::BegunCheck {
   friend class JudgedCalls;
-  explicit BegunCheck(MemoryLater found) : memory(std::move(found)) {}
-  MemoryLater memory;
-  std::optional<Later<ComparedReports>> compared;  // nullopt: outputs are not compared
-  bool in_first_block = false;
+  explicit BegunCheck(MemoryLater found) : memory_(std::move(found)) {}
+  MemoryLater memory_;
+  std::optional<Later<ComparedReports>> compared_;  // nullopt: outputs are not compared
+  bool in_first_block_ = false;
 };
 
 }  // namespace kw::gym

@@ -2,6 +2,7 @@
 #include "gym/checker/judged_outputs.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -39,13 +40,54 @@ JudgedOutputs::JudgedOutputs(JudgingContext& context, Side& candidate, FirstFaul
   for (const auto& output : context.signature.outputs) errors_.push_back({output.name, 0, 0, 0, 0});
 }
 
-// The mistake is told from the right output in the declared dtype.
+bool JudgedOutputs::is_near(std::size_t output, const CheckReport& report) const {
+  return context_.checker.has_budget(output) && is_near_budget(report);
+}
+
+bool JudgedOutputs::is_doubtful(std::size_t output, const CheckReport& report) const {
+  return context_.checker.has_budget(output) && report.max_of_budget >= Doubt::kFrom;
+}
+
+// Whether all outputs pass, none of them near its budget.
+bool JudgedOutputs::is_settled(std::span<const CheckReport> reports) const {
+  for (std::size_t j = 0; j < reports.size(); ++j)
+    if (!reports[j].passed || is_near(j, reports[j])) return false;
+  return true;
+}
+
 Status JudgedOutputs::record(std::size_t output, const CheckReport& report, std::uint32_t set,
-                             const Instance& right, const std::string& note) {
+                             const Instance& right, std::optional<std::size_t> hard) {
   task::OutputError& error = errors_[output];
   kw::gym::record(report, error);
-  if (report.passed) return {};
-  error.max_of_budget = std::max(error.max_of_budget, kJustBeyondBudget);
+  std::optional<Fault> mismatch;
+  if (!report.passed) {
+    error.max_of_budget = std::max(error.max_of_budget, kJustBeyondBudget);
+    KW_TRY(mismatch, mismatch_of(output, report, set, right, hard));
+  }
+  if (is_near(output, report)) {
+    note_near(report.max_of_budget, hard, std::move(mismatch));
+  } else if (mismatch) {
+    fault_.blame(std::move(*mismatch));
+  } else if (is_doubtful(output, report) && (!doubt_ || report.max_of_budget > doubt_->largest)) {
+    doubt_ = {report.max_of_budget, hard};
+  }
+  return {};
+}
+
+void JudgedOutputs::note_near(double of_budget, std::optional<std::size_t> hard,
+                              std::optional<Fault> mismatch) {
+  if (!near_) near_.emplace();
+  if (of_budget > near_->largest) {
+    near_->largest = of_budget;
+    near_->hard = hard;
+  }
+  if (!near_->mismatch) near_->mismatch = std::move(mismatch);
+}
+
+// The mistake is told from the right output in the declared dtype.
+Result<Fault> JudgedOutputs::mismatch_of(std::size_t output, const CheckReport& report,
+                                         std::uint32_t set, const Instance& right,
+                                         std::optional<std::size_t> hard) const {
   const task::Argument& declared = context_.signature.outputs[output];
   const Selection* part = right.part(output);
   KW_TRY(OutputBytes ours, output_of(set, output, part));
@@ -57,10 +99,11 @@ Status JudgedOutputs::record(std::size_t output, const CheckReport& report, std:
   Mismatch mismatch =
       describe_mismatch({declared.dtype, shape, ours.bytes},
                         {declared.dtype, shape, right.trusted[output]}, report, unwritten);
-  fault_.blame({task::Outcome::kWrongValue, "",
-                fmt::format("output {}{}: {}{}", error.output,
-                            part != nullptr ? " (a part of it)" : "", mismatch.text, note)});
-  return {};
+  const std::string inputs =
+      hard ? fmt::format(" (hard inputs: {})", context_.hard.at(*hard).name()) : "";
+  return Fault{task::Outcome::kWrongValue, "",
+               fmt::format("output {}{}: {}{}", declared.name,
+                           part != nullptr ? " (a part of it)" : "", mismatch.text, inputs)};
 }
 
 std::vector<ComparedCall> JudgedOutputs::calls_of(std::span<const std::uint32_t> sets) const {
@@ -106,29 +149,71 @@ Status JudgedOutputs::compare_call(const ComparedCall& call,
   if (!is_doubtful || fault_.found()) return {};
   if (!hard) return ask_oracle(set, doubtful_parts(reports));
   HardCase& of_set = context_.hard.at(hard->number);
-  return of_set.version == hard->version && of_set.left_out.empty() ? judge_hard(set, of_set)
-                                                                    : Status();
+  if (of_set.version != hard->version || !of_set.left_out.empty()) return {};
+  return judge_hard(set, hard->number, doubtful_parts(reports));
 }
 
-// A conviction wants more than budgets: other operators, as honest as the candidate's might be,
-// must pass.
-Status JudgedOutputs::judge_hard(std::uint32_t set, HardCase& hard) {
-  KW_TRY(bool is_fit,
-         context_.hard.know(hard, context_.inputs, context_.reference, *context_.sets[set]));
+// Whether the reference can be judged by on the set, which has the inputs of the case.
+Result<bool> JudgedOutputs::may_judge_by(HardCase& hard, std::uint32_t set) {
+  if (!hard.left_out.empty()) return false;
+  return context_.hard.know(hard, context_.inputs, context_.reference, *context_.sets[set]);
+}
+
+// parts: the doubtful ones of large outputs; of these others were known before, if any.
+Status JudgedOutputs::judge_hard(std::uint32_t set, std::size_t number, Selections parts) {
+  HardCase& hard = context_.hard.at(number);
+  KW_TRY(const bool is_fit, may_judge_by(hard, set));
   if (!is_fit) return {};
   const KnownOutputs* known = hard.known.get();
+  KnownOutputs of_parts;
+  if (!parts.empty()) {
+    of_parts.instance.selected = std::move(parts);
+    KW_TRY(hard.left_out,
+           context_.hard.learn(hard, context_.reference, *context_.sets[set], of_parts));
+    if (!hard.left_out.empty()) return {};
+    known = &of_parts;
+  }
   KW_TRY(Judged judged, judged_by(*known->comparison, set, hard.is_uneven()));
   if (judged.again != nullptr) known = judged.again.get();
-  const bool fails = !std::ranges::all_of(judged.reports, &CheckReport::passed);
-  if (fails) {
-    KW_TRY(bool agrees, second_passes(*known->comparison, set));
-    if (!agrees) {
-      hard.left_out = "other operators give results beyond the error budget";
-      return {};
-    }
+  KW_TRY(const bool upheld, is_upheld(judged.reports, *known->comparison, set, hard));
+  return upheld ? record_all(judged.reports, known->instance, set, number) : Status();
+}
+
+// A conviction on hard inputs wants more than budgets: other operators, as honest as the
+// candidate's might be, must pass. Where they fail, the case is left out.
+Result<bool> JudgedOutputs::is_upheld(std::span<const CheckReport> reports,
+                                      const OracleComparison& comparison, std::uint32_t set,
+                                      HardCase& hard) {
+  if (std::ranges::all_of(reports, &CheckReport::passed)) return true;
+  KW_TRY(const bool agrees, second_passes(comparison, set));
+  if (!agrees) hard.left_out = "other operators give results beyond the error budget";
+  return agrees;
+}
+
+Result<double> JudgedOutputs::judge_closely(std::uint32_t set, std::optional<std::size_t> hard) {
+  ++audits_;
+  HardCase* of_set = hard ? &context_.hard.at(*hard) : nullptr;
+  if (of_set != nullptr) {
+    KW_TRY(const bool is_fit, may_judge_by(*of_set, set));
+    if (!is_fit) return 0.0;
   }
-  return record_all(judged.reports, known->instance, set,
-                    fmt::format(" (hard inputs: {})", hard.name()));
+  const std::vector<ComparedCall> calls = calls_of(std::array{set});
+  KW_TRY(const ComparedReports compared, context_.comparer.compare(context_.checker, calls));
+  Instance instance;
+  instance.selected = doubtful_parts(compared[0]);
+  KW_TRY_STATUS(run_reference(set, kPerturbedRunsToConvict, instance));
+  KW_TRY(const OracleComparison comparison,
+         context_.checker.compare_with(instance, of_set != nullptr && of_set->is_uneven()));
+  KW_TRY(const std::vector<CheckReport> reports, reports_by(comparison, set));
+  if (of_set != nullptr) {
+    KW_TRY(const bool upheld, is_upheld(reports, comparison, set, *of_set));
+    if (!upheld) return 0.0;
+  }
+  KW_TRY_STATUS(record_all(reports, instance, set, hard));
+  double largest = 0;
+  for (std::size_t j = 0; j < reports.size(); ++j)
+    if (context_.checker.has_budget(j)) largest = std::max(largest, reports[j].max_of_budget);
+  return largest;
 }
 
 // Whether the reference passes when other operators compute it, as far as it runs so.
@@ -158,7 +243,7 @@ bool JudgedOutputs::may_audit_beside() const {
 }
 
 Status JudgedOutputs::begin_audit(std::uint32_t set, const AuditInstance& known) {
-  BegunAudit& audit = begun_.emplace();
+  BegunAudit& audit = begun_.emplace(BegunAudit());
   audit.set = set;
   audit.known = &known;
   for (std::size_t j = 0; j < errors_.size(); ++j) {
@@ -183,7 +268,7 @@ Status JudgedOutputs::end_audit() {
   const std::uint32_t set = begun_->set;
   const std::vector<CheckReport> reports = begun_->reports.get();
   Status judged;
-  if (std::ranges::all_of(reports, &CheckReport::passed)) {
+  if (is_settled(reports)) {
     judged = record_all(reports, known.instance, set);
   } else if (!fault_.found()) {
     KW_TRY(OracleAnswer filled, context_.inputs.fill(*context_.sets[set], known.seed));
@@ -233,19 +318,19 @@ Status JudgedOutputs::run_reference(std::uint32_t set, PerturbedRuns perturbed,
 }
 
 // A perturbed run may by luck move an element far less than rounding does. So an output that is
-// close to its budget is judged again by the budgets of several runs. These also move elementary
-// functions by the accuracy of a vector library.
+// close to its budget, on either side, is judged again by the budgets of several runs. These also
+// move elementary functions by the accuracy of a vector library.
 Result<JudgedOutputs::Judged> JudgedOutputs::judged_by(const OracleComparison& comparison,
                                                        std::uint32_t set, bool is_uneven) {
   Judged judged;
   KW_TRY(judged.reports, reports_by(comparison, set));
-  bool fails = false, close = true;
+  if (is_settled(judged.reports)) return judged;
+  bool close = true;
   for (std::size_t j = 0; j < judged.reports.size(); ++j) {
-    if (judged.reports[j].passed) continue;
-    fails = true;
-    close = close && is_close(judged.reports[j], context_.signature.outputs[j].dtype);
+    const CheckReport& report = judged.reports[j];
+    close = close && (report.passed || is_close(report, context_.signature.outputs[j].dtype));
   }
-  if (!fails || !close) return judged;
+  if (!close) return judged;
   judged.again = std::make_unique<KnownOutputs>();
   Instance& instance = judged.again->instance;
   instance.selected = comparison.instance().selected;
@@ -289,9 +374,9 @@ Result<JudgedOutputs::OutputBytes> JudgedOutputs::output_of(std::uint32_t set, s
 }
 
 Status JudgedOutputs::record_all(std::span<const CheckReport> reports, const Instance& instance,
-                                 std::uint32_t set, const std::string& note) {
+                                 std::uint32_t set, std::optional<std::size_t> hard) {
   for (std::size_t j = 0; j < reports.size() && !fault_.found(); ++j)
-    KW_TRY_STATUS(record(j, reports[j], set, instance, note));
+    KW_TRY_STATUS(record(j, reports[j], set, instance, hard));
   return {};
 }
 

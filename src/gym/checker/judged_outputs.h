@@ -29,6 +29,22 @@ struct FilledCase {
 };
 using FilledCases = std::vector<std::optional<FilledCase>>;  // by set; nullopt: ordinary inputs
 
+// An error that was near its budget by float64. It alone decides nothing
+// (further_draws.h).
+struct NearBudget {
+  double largest = 0;               // in budgets
+  std::optional<std::size_t> hard;  // the case whose inputs had the largest; nullopt: ordinary
+  std::optional<Fault> mismatch;    // the first that was beyond the budget
+};
+
+// An error below those that are near. Budgets vary from draw to draw, by half where few elements
+// make them: on other inputs it may be near, or beyond.
+struct Doubt {
+  static constexpr double kFrom = 0.5;  // budgets
+  double largest = 0;                   // in budgets
+  std::optional<std::size_t> hard;      // as NearBudget's
+};
+
 // Borrows all that it is made of. Every call needs the snapshots of both sides. Not thread-safe.
 class JudgedOutputs {
  public:
@@ -48,6 +64,14 @@ class JudgedOutputs {
   // Waits for what audit() has left to a thread. To be called before the next audit's inputs are
   // drawn, while no set's inputs are needed, and at the end.
   Status end_audit();
+  // Tells what errors were near their budgets since this was asked last.
+  std::optional<NearBudget> take_near_budget() { return std::exchange(near_, std::nullopt); }
+  // Tells the largest doubt since this was asked last.
+  std::optional<Doubt> take_doubt() { return std::exchange(doubt_, std::nullopt); }
+  // Compares one call with float64, by the budgets that convict: on ordinary inputs, or on those of
+  // a hard case. Returns the largest error in budgets; 0 where nothing can be judged by the
+  // reference on these hard inputs.
+  Result<double> judge_closely(std::uint32_t set, std::optional<std::size_t> hard);
   // Collects the draws of sampled outputs; judge_samples() judges them together at the end.
   Status add_samples(std::span<const std::uint32_t> sets);
   void judge_samples();
@@ -90,18 +114,27 @@ class JudgedOutputs {
   Result<OutputBytes> output_of(std::uint32_t set, std::size_t j, const Selection* part) const;
   Selections doubtful_parts(std::span<const CheckReport> reports);
   Status ask_oracle(std::uint32_t set, Selections selected);
-  Status judge_hard(std::uint32_t set, HardCase& hard);
+  Status judge_hard(std::uint32_t set, std::size_t number, Selections parts);
+  Result<bool> may_judge_by(HardCase& hard, std::uint32_t set);
+  Result<bool> is_upheld(std::span<const CheckReport> reports, const OracleComparison& comparison,
+                         std::uint32_t set, HardCase& hard);
+  bool is_near(std::size_t output, const CheckReport& report) const;
+  bool is_doubtful(std::size_t output, const CheckReport& report) const;
+  bool is_settled(std::span<const CheckReport> reports) const;
   Status judge_by(const OracleComparison& comparison, const Instance& instance, std::uint32_t set);
   Result<Judged> judged_by(const OracleComparison& comparison, std::uint32_t set, bool is_uneven);
   Result<bool> second_passes(const OracleComparison& comparison, std::uint32_t set);
   Status run_reference(std::uint32_t set, PerturbedRuns perturbed, Instance& instance);
   Result<std::vector<CheckReport>> reports_by(const OracleComparison& comparison,
                                               std::uint32_t set) const;
+  // hard: the case whose inputs the set has.
   Status record_all(std::span<const CheckReport> reports, const Instance& instance,
-                    std::uint32_t set, const std::string& note = {});
-  // note: about the inputs, behind the words of a mistake.
+                    std::uint32_t set, std::optional<std::size_t> hard = {});
   Status record(std::size_t output, const CheckReport& report, std::uint32_t set,
-                const Instance& right, const std::string& note = {});
+                const Instance& right, std::optional<std::size_t> hard);
+  Result<Fault> mismatch_of(std::size_t output, const CheckReport& report, std::uint32_t set,
+                            const Instance& right, std::optional<std::size_t> hard) const;
+  void note_near(double of_budget, std::optional<std::size_t> hard, std::optional<Fault> mismatch);
 
   JudgingContext& context_;
   Side& candidate_;
@@ -109,6 +142,8 @@ class JudgedOutputs {
   BenchmarkRules benchmark_rules_;
   std::vector<task::OutputError> errors_;
   std::map<std::size_t, SamplingTest> sampled_;  // by output
+  std::optional<NearBudget> near_;
+  std::optional<Doubt> doubt_;
   std::int64_t audits_ = 0;
   std::vector<std::int64_t> hard_calls_;
   const std::vector<std::vector<std::byte>>* kept_ =

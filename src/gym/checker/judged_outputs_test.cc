@@ -22,6 +22,7 @@ namespace kw::gym {
 namespace {
 
 using task::Outcome;
+using testing::add_to_least_result;
 using testing::compute_workload;
 using testing::ExecutorScript;
 using testing::FakeJudgement;
@@ -63,6 +64,8 @@ class JudgedOutputsTest : public ::testing::Test {
     EXPECT_TRUE(compare(*judged, true, kOrdinary));
     return judged;
   }
+  std::unique_ptr<FakeJudgement> audited(float error, float share_of_others = 0);
+  float error_of(double share);
   std::size_t new_runs() const { return workload_.oracle.runs().size() - runs_before_; }
 
   const std::vector<std::uint32_t> kSet0 = {0};
@@ -167,6 +170,54 @@ TEST_F(JudgedOutputsTest, AnErrorNearItsBudgetIsJudgedOnceMoreAndAFarOneIsNot) {
   const auto far = compared([](const ScriptedCall& call) { call.y()[5] += 1e4F; });
   EXPECT_EQ(far->outcome(), Outcome::kWrongValue);
   EXPECT_GE(near_runs, new_runs() + kPerturbedRunsToConvict.count);
+}
+
+// One call that an audit has judged: of this error in one element, and a share of it in all others.
+// Inputs and perturbed runs are the same each time.
+std::unique_ptr<FakeJudgement> JudgedOutputsTest::audited(float error, float share_of_others) {
+  if (workload_.baseline == nullptr) learn();
+  const SessionSeeds::Known known(workload_.seeds, 1);
+  auto judged = judgement([error, share_of_others](const ScriptedCall& call) {
+    add_to_least_result(call, (1 - share_of_others) * error);
+    for (float& y : call.y()) y += share_of_others * error;
+  });
+  judged->call(0);
+  EXPECT_TRUE(judged->calls.outputs().audit(0, nullptr));
+  return judged;
+}
+
+// The least error that is at least this share of its budget.
+float JudgedOutputsTest::error_of(double share) {
+  for (float error = 1e-6F; error < 1e-3F; error *= 1.01F)
+    if (audited(error)->calls.outputs().errors().at(0).max_of_budget >= share) return error;
+  ADD_FAILURE() << "no error of " << share << " budgets";
+  return 0;
+}
+
+TEST_F(JudgedOutputsTest, AnErrorNearItsBudgetDecidesNothing) {
+  for (const double share : {0.92, 1.01}) {
+    const auto judged = audited(error_of(share));
+    EXPECT_FALSE(judged->fault.found()) << judged->message();
+    const std::optional<NearBudget> near = judged->calls.outputs().take_near_budget();
+    ASSERT_TRUE(near);
+    EXPECT_NEAR(near->largest, share, 0.05);
+    EXPECT_FALSE(near->hard);
+    EXPECT_EQ(near->mismatch.has_value(), share > 1);
+    if (near->mismatch) {
+      EXPECT_THAT(near->mismatch->message, HasSubstr("output y: "));
+    }
+    EXPECT_FALSE(judged->calls.outputs().take_near_budget());
+  }
+}
+
+TEST_F(JudgedOutputsTest, AnErrorFurtherBeyondOrOfAWholeTileConvictsAtOnce) {
+  const float near = error_of(0.92);
+  const auto far = audited(1.8F * near);
+  EXPECT_EQ(far->outcome(), Outcome::kWrongValue);
+  EXPECT_FALSE(far->calls.outputs().take_near_budget());
+  const auto tile = audited(near, 0.7F);
+  EXPECT_EQ(tile->outcome(), Outcome::kWrongValue);
+  EXPECT_LE(tile->calls.outputs().errors().at(0).max_of_budget, task::Borderline::kTo);
 }
 
 TEST_F(JudgedOutputsTest, NobodyIsConvictedWithoutTheReference) {

@@ -38,7 +38,8 @@ Judgement::Judgement(JudgingContext& context, std::unique_ptr<Side> candidate)
       candidate_(std::move(candidate)),
       gpu_busy_before_(gpu_busy()),
       calls_(context, *candidate_, fault_),
-      blocks_(context, *candidate_, calls_, fault_) {}
+      blocks_(context, *candidate_, calls_, fault_),
+      further_draws_(context, calls_, fault_) {}
 
 Result<WorkloadReport> Judgement::run() {
   KW_TRY(auto fault, candidate_->start(start_times_));
@@ -46,6 +47,7 @@ Result<WorkloadReport> Judgement::run() {
   if (!fault_.found() && candidate_->has_slow_first_call()) KW_TRY_STATUS(first_call());
   if (!fault_.found()) KW_TRY_STATUS(context_.options.timing ? measure() : checked_calls());
   calls_.outputs().judge_samples();
+  KW_TRY_STATUS(decide_near_budget());
   return report();
 }
 
@@ -67,6 +69,13 @@ Status Judgement::measure() {
   refuse_impossible_times();
   if (!fault_.found() && candidate_->executor().runs_plan()) KW_TRY_STATUS(profile());
   return context_.turn.begin();
+}
+
+Status Judgement::decide_near_budget() {
+  const auto start = context_.clock.now();
+  KW_TRY_STATUS(further_draws_.decide());
+  check_ms_ += to_ms(context_.clock.now() - start);
+  return {};
 }
 
 // No kernel is faster than the memory that it writes to. The median: one wrong sample is noise.
@@ -152,6 +161,9 @@ WorkloadReport Judgement::report() const {
     report.diagnostics.push_back({mismatch ? "mismatch" : "hint", fault->message});
   }
   report.errors = calls_.outputs().errors();
+  report.borderline = further_draws_.borderline();
+  if (report.borderline)
+    report.diagnostics.push_back({"borderline", borderline_text(*report.borderline)});
   report.candidate_ns = measured.samples.candidate_ns();
   report.reference_ns = measured.samples.reference_ns();
   report.clock = measured.samples.clock();

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "gym/checker/fault.h"
+#include "gym/checker/further_draws.h"
 #include "gym/checker/hard_schedule.h"
 #include "gym/checker/judged_calls.h"
 #include "gym/checker/judging_context.h"
@@ -32,6 +33,7 @@ class Judgement {
   Status first_call();
   Status measure();        // correctness and time
   Status checked_calls();  // correctness without a clock
+  Status decide_near_budget();
   void refuse_impossible_times();
   Status profile();  // the calls of a plan, step by step
   std::optional<task::GpuFacts> gpu_facts() const;
@@ -45,9 +47,10 @@ class Judgement {
   FirstFault fault_;
   JudgedCalls calls_;
   TimedBlocks blocks_;
+  FurtherDraws further_draws_;
   StartTimes start_times_;
   std::int64_t checked_calls_ = 0;
-  double check_ms_ = 0;  // of checked_calls()
+  double check_ms_ = 0;  // of checked_calls() and decide_near_budget()
   std::optional<PlanCall> plan_call_;
 };
 

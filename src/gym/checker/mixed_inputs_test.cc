@@ -85,6 +85,23 @@ TEST(MixedInputs, FindAKernelThatIsWrongOnHardInputsAlone) {
   }
 }
 
+// A GPU's large outputs are judged so.
+TEST(MixedInputs, FindAKernelWhoseLargeOutputsAreJudgedInParts) {
+  task::Signature signature = testing::workload_signature();
+  signature.outputs[0].shape = {4, testing::kWorkloadElements / 4};
+  FakeWorkload workload(without_timing(), signature);
+  workload.reference.judge_in_parts_beyond(testing::kWorkloadElements / 4);
+  workload.learn_from_oracle();
+  workload.start_baseline();
+  mix(workload);
+  for (int number = 0; number < 8; ++number) {
+    const auto report = report_on(workload, wrong_for_large_values());
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->outcome, task::Outcome::kWrongValue);
+  }
+  EXPECT_EQ(report_on(workload, right_kernel())->outcome, task::Outcome::kPassed);
+}
+
 // However late it begins: hard calls are left when the last sample has been taken.
 TEST(MixedInputs, FindAKernelThatCountsItsCalls) {
   FakeWorkload workload;

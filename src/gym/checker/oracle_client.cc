@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "gym/checker/call_deadline.h"
 #include "gym/checker/signal_name.h"
 #include "gym/protocol.h"
 #include "os/message.h"
@@ -67,17 +68,17 @@ Result<std::unique_ptr<OracleClient>> OracleClient::attach(
   return client;
 }
 
-// Within the timeout, which stands still while others measure.
+// Within the timeout.
 Result<Status> OracleClient::receive(OracleReply& reply, std::chrono::nanoseconds& took) {
   const auto start = clock_->now();
-  std::chrono::nanoseconds aside{0};
+  CallDeadline deadline(start, timeout_, *monitor_);
   while (true) {
     Status received = os::receive_struct(control_.get(), &reply, sizeof reply, kSlice);
-    took = clock_->now() - start - aside;
+    took = clock_->now() - start - deadline.aside();
     bool waits = !received && received.error().code() == ErrorCode::kDeadlineExceeded;
-    if (!waits || took > timeout_) return received;
-    KW_TRY(std::chrono::nanoseconds more, turn_->make_way(monitor_.get()));
-    aside += more;
+    if (!waits || deadline.has_passed(clock_->now())) return received;
+    KW_TRY(const std::chrono::nanoseconds aside, turn_->make_way(monitor_.get()));
+    deadline.set_aside(aside);
   }
 }
 
@@ -105,6 +106,8 @@ Result<OracleAnswer> OracleClient::request(const Json& body, const std::vector<i
   OracleAnswer answer;
   OracleReply reply{};
   Status received = os::send_message(control_.get(), body, fds);
+  if (!received && received.error().code() != ErrorCode::kUnavailable)
+    return tl::unexpected(received.error());
   if (received) {
     KW_TRY(received, receive(reply, answer.took));
   }

@@ -27,7 +27,7 @@ namespace kw::gym {
 // Not thread-safe.
 class OracleClient final : public Oracle {
  public:
-  // timeout: of one answer; it stands still while others measure. turn, clock: borrowed.
+  // timeout: of one answer, as CallDeadline counts. turn, clock: borrowed.
   static Result<std::unique_ptr<OracleClient>> attach(os::UniqueFd control,
                                                       std::unique_ptr<sandbox::Monitor> monitor,
                                                       std::chrono::milliseconds timeout, Turn& turn,

@@ -178,6 +178,30 @@ TEST_F(OracleClientTest, TheExchangeHasAPageForEveryTensorAndNoneForScalars) {
   EXPECT_EQ(client_->output64(0).size(), 8U * testing::kWorkloadElements);
 }
 
+// More than 70,000 rows of 56 elements are named of a GPU's large output.
+TEST_F(OracleClientTest, ManyShortRowsOfALargeOutputAreNamed) {
+  set_up();
+  Rng rng(1);
+  const Selections selected = {
+      Selection::random(Slices{.rows = 458752, .columns = 56}, Oracle::kMaxSelected, rng)};
+  answer(0);
+  Oracle::Run run;
+  run.selected = &selected;
+  ASSERT_TRUE(client_->run(run).value().ok);
+  const os::Message message = request();
+  EXPECT_EQ(message.body["selected"][0]["rows"].get<std::vector<std::size_t>>(),
+            selected[0]->rows());
+  EXPECT_GT(selected[0]->rows().size(), 70'000U);
+}
+
+TEST_F(OracleClientTest, AMessageThatCannotBeSentIsNoEndOfTheProcess) {
+  set_up();
+  const std::string longer(os::kMaxMessageBytes, 'x');
+  const auto set_up_again = client_->setup({ProblemKind::kDefinition, longer, 1}, "");
+  ASSERT_FALSE(set_up_again);
+  EXPECT_EQ(set_up_again.error().code(), ErrorCode::kResourceExhausted);
+}
+
 TEST_F(OracleClientTest, ADescriptionThatCannotBeReadIsTheReferencesFault) {
   set_up();
   answer(0, "{\"inputs\": 3}");

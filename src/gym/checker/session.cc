@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "base/log.h"
+#include "base/step_times.h"
 #include "base/text.h"
 #include "gym/checker/admission.h"
 #include "gym/checker/gpu_call.h"
@@ -66,14 +68,19 @@ Result<std::unique_ptr<Session>> Session::open(const OpenRequest& request, Recei
   KW_TRY(session->oracle_,
          backend.attach_oracle(request.oracle_monitor, fds,
                                oracle_timeout(request.oracle_timeout_seconds), *session->turn_));
+  StepTimes times;
   KW_TRY(OracleAnswer prepared, session->prepare_problem(request, fds));
+  times.end("the reference's process");
   LearnedInstances learned;
   if (prepared.ok) {
     KW_TRY_STATUS(session->make_sets());
     KW_TRY_STATUS(session->make_checker(request.outputs));
+    times.end("memory");
     KW_TRY(prepared, learn(session->learning(), learned, session->unfit_));
+    times.end("learning");
     if (prepared.ok) KW_TRY_STATUS(session->find_hard_cases());
     if (prepared.ok && request.judge) KW_TRY_STATUS(session->find_roofline());
+    times.end("the GPU's rates");
   }
   if (!prepared.ok) {
     opened.findings.failure = prepared.text;
@@ -82,12 +89,14 @@ Result<std::unique_ptr<Session>> Session::open(const OpenRequest& request, Recei
   }
   opened.findings.timed = session->options_.hard_inputs;
   if (request.admit) KW_TRY_STATUS(session->admit(learned, opened.findings));
+  times.end("admission");
   if (auto time = session->oracle_->fastest_declared_run())
     opened.findings.reference_ms = std::chrono::duration<double, std::milli>(*time).count();
   if (request.judge) KW_TRY_STATUS(session->audits_.keep(std::move(learned), *session->checker_));
   opened.signature = session->signature_;
   opened.init_args = session->init_args_;
   opened.written_inputs = session->oracle_->written_inputs();
+  log::debug("a workload is open: " + times.text());
   return session;
 }
 
@@ -176,9 +185,6 @@ Status Session::make_checker(const std::map<std::string, task::OutputPolicy>& ou
 Status Session::find_hard_cases() {
   const Mechanisms& on = options_.mechanisms;
   if (!options_.hard_inputs || !on.mixed_inputs || !on.fresh_inputs) return {};
-  // They are made on the host, which takes seconds for inputs of this size.
-  for (std::size_t j = 0; j < signature_.outputs.size(); ++j)
-    if (reference_->is_judged_in_parts(j)) return {};
   hard_ = HardCases(signature_, *inputs_, *checker_, seeds_);
   hard_.keep_inputs(backend_.allocator(), backend_.kept_input_bytes());
   // The first set has inputs that admission still needs.

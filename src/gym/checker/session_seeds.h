@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "gym/inputs/seeds.h"
+#include "task/signature.h"
 
 namespace kw::gym {
 
@@ -17,7 +18,7 @@ class SessionSeeds {
   }
 
   // While it lives, next() gives numbers that follow from `seed` alone. They are no secret: nothing
-  // that is made of them may reach a candidate.
+  // that is made of them may reach a candidate that could be paid for it.
   class Known {
    public:
     Known(SessionSeeds& seeds, std::uint64_t seed) : seeds_(&seeds) {
@@ -38,5 +39,8 @@ class SessionSeeds {
   std::optional<SecretSeeds> known_;
   std::uint64_t known_used_ = 0;
 };
+
+// For SessionSeeds::Known: a number that follows from the signature alone.
+std::uint64_t known_seed_of(const task::Signature& signature);
 
 }  // namespace kw::gym

@@ -63,8 +63,10 @@ class TensorMemory {
     }
     return {};
   }
-  // Lets the caller change the bytes of tensor i on the host: in place where they lie there.
-  virtual Status edit(std::size_t i, const std::function<void(std::span<std::byte>)>& change) = 0;
+  // Lets the caller change bytes [first, first + count) of tensor i on the host: in place where
+  // they lie there.
+  virtual Status edit(std::size_t i, std::size_t first, std::size_t count,
+                      const std::function<void(std::span<std::byte>)>& change) = 0;
   // The bytes of tensor i, readable on the host until the next write to this memory.
   virtual Result<std::span<const std::byte>> view(std::size_t i) const = 0;
   // A secret-seeded hash of all tensors, or of about sample_bytes of them in secret blocks.

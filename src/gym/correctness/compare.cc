@@ -141,6 +141,12 @@ CheckReport compare_bits(const TensorView& candidate, const TensorView& expected
 
 }  // namespace
 
+bool is_near_budget(const CheckReport& report) {
+  return report.max_of_budget >= task::Borderline::kFrom &&
+         report.max_of_budget <= task::Borderline::kTo && report.nan == 0 && report.infinite == 0 &&
+         !report.biased && !report.clustered;
+}
+
 void CheckReport::merge(const CheckReport& other) {
   passed = passed && other.passed;
   elements += other.elements;

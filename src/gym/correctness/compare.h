@@ -33,6 +33,10 @@ struct CheckReport {
   void merge(const CheckReport& other);
 };
 
+// Whether the largest error is near the budget (task::Borderline), and nothing else is
+// wrong with the output: a repetition might decide otherwise.
+bool is_near_budget(const CheckReport& report);
+
 // Folds a report into the verdict's error measures: maxima, one more call.
 void record(const CheckReport& report, task::OutputError& error);
 

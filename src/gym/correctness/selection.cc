@@ -47,9 +47,15 @@ Selection::Selection(Slices whole, std::vector<std::size_t> rows,
 Selection Selection::random(Slices whole, std::size_t most, Rng& rng) {
   const std::size_t stretches = stretches_of(whole);
   if (stretches == 1) {
-    const std::size_t rows =
-        std::max<std::size_t>(1, most / std::max<std::size_t>(1, whole.columns));
-    return {whole, draw(rows, whole.rows, rng), {0}};
+    const std::size_t columns = std::max<std::size_t>(1, whole.columns);
+    const std::size_t together = std::max<std::size_t>(1, std::min(kStretch, most) / columns);
+    const std::size_t blocks = std::max<std::size_t>(1, most / (together * columns));
+    std::vector<std::size_t> rows;
+    for (std::size_t block : draw(blocks, (whole.rows + together - 1) / together, rng)) {
+      const std::size_t end = std::min(whole.rows, (block + 1) * together);
+      for (std::size_t row = block * together; row < end; ++row) rows.push_back(row);
+    }
+    return {whole, std::move(rows), {0}};
   }
   const std::size_t rows = std::min(whole.rows, kMaxRows);
   const std::size_t wide = std::max<std::size_t>(1, most / (rows * kStretch));
@@ -78,8 +84,19 @@ std::size_t Selection::elements() const {
 
 void Selection::for_runs(
     const std::function<void(std::size_t first, std::size_t count)>& piece) const {
-  for (std::size_t row : rows_)
-    for (const Range& range : columns_) piece(row * whole_.columns + range.first, range.count);
+  Range run;
+  for (std::size_t row : rows_) {
+    for (const Range& range : columns_) {
+      const std::size_t first = row * whole_.columns + range.first;
+      if (run.count > 0 && run.first + run.count == first) {
+        run.count += range.count;
+        continue;
+      }
+      if (run.count > 0) piece(run.first, run.count);
+      run = {first, range.count};
+    }
+  }
+  if (run.count > 0) piece(run.first, run.count);
 }
 
 std::vector<std::byte> Selection::of(std::span<const std::byte> whole,

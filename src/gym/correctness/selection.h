@@ -21,7 +21,8 @@ class Selection {
     bool operator==(const Range&) const = default;
   };
 
-  // Random rows, and random stretches of columns where rows are long: about `most` elements.
+  // Random rows, and random stretches of columns where rows are long: about `most` elements. Of
+  // short rows as many as make a stretch are taken together.
   static Selection random(Slices whole, std::size_t most, Rng& rng);
   // The rows and stretches of as many of these elements as `most` allows, at least of the first.
   static Selection around(Slices whole, std::span<const std::uint64_t> elements, std::size_t most);
@@ -33,7 +34,8 @@ class Selection {
   // Elements of a row of the whole.
   std::size_t row_length() const { return whole_.columns; }
 
-  // Calls piece(first, count) for runs of elements of the whole, in the selection's order.
+  // Calls piece(first, count) for runs of elements of the whole, in the selection's order; runs
+  // that touch are one.
   void for_runs(const std::function<void(std::size_t first, std::size_t count)>& piece) const;
   // The selected elements of the whole's bytes.
   std::vector<std::byte> of(std::span<const std::byte> whole, std::size_t element_bytes) const;

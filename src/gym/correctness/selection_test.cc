@@ -24,11 +24,29 @@ TEST(Selection, OfLongRowsHasTheSameStretchesOfEachRow) {
   EXPECT_EQ(runs, chosen.rows().size() * chosen.columns().size());
 }
 
-TEST(Selection, OfShortRowsHasWholeRows) {
+// Each has about a stretch's elements, so that a copy takes few pieces.
+TEST(Selection, OfShortRowsHasStretchesOfRows) {
   Rng rng(2);
-  const Selection chosen = Selection::random({1U << 20U, 100}, 10'000, rng);
-  EXPECT_EQ(chosen.shape(), (std::vector<std::int64_t>{100, 100}));
-  EXPECT_EQ(chosen.columns(), (std::vector<Selection::Range>{{0, 100}}));
+  const Slices whole{458'753, 56};
+  const Selection chosen = Selection::random(whole, 1U << 22U, rng);
+  EXPECT_EQ(chosen.columns(), (std::vector<Selection::Range>{{0, 56}}));
+  EXPECT_NEAR(static_cast<double>(chosen.elements()), 1U << 22U, Selection::kStretch);
+  std::size_t runs = 0, elements = 0;
+  chosen.for_runs([&](std::size_t first, std::size_t count) {
+    EXPECT_EQ(first % 56, 0U);
+    EXPECT_LE(first + count, whole.rows * whole.columns);
+    elements += count;
+    ++runs;
+  });
+  EXPECT_EQ(elements, chosen.elements());
+  EXPECT_GT(runs, 400U);
+  EXPECT_LE(runs, 513U);
+}
+
+TEST(Selection, OfRowsOfAStretchHasRandomOnes) {
+  Rng rng(2);
+  const Selection chosen = Selection::random({1U << 14U, 8192}, std::size_t{80} * 8192, rng);
+  EXPECT_EQ(chosen.shape(), (std::vector<std::int64_t>{80, 8192}));
 }
 
 TEST(Selection, OfOneRowEndsWithIt) {

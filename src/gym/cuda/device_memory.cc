@@ -89,10 +89,13 @@ Status DeviceTensors::copy(const TensorMemory& from) {
   return {};
 }
 
-Status DeviceTensors::edit(std::size_t i, const std::function<void(std::span<std::byte>)>& change) {
-  KW_TRY_STATUS(view(i));
-  change(views_[i]);
-  return bytes_->upload(layout().offset(i), views_[i]);
+Status DeviceTensors::edit(std::size_t i, std::size_t first, std::size_t count,
+                           const std::function<void(std::span<std::byte>)>& change) {
+  std::vector<std::byte>& part = views_[i];
+  part.resize(count);
+  KW_TRY_STATUS(bytes_->download(layout().offset(i) + first, part));
+  change(part);
+  return bytes_->upload(layout().offset(i) + first, part);
 }
 
 Result<std::span<const std::byte>> DeviceTensors::view(std::size_t i) const {

@@ -30,7 +30,8 @@ class DeviceTensors final : public TensorMemory {
   Status fill(std::size_t i, const InputSpec& spec, std::uint64_t seed) override;
   Status write(std::size_t i, std::span<const std::byte> bytes) override;
   Status copy(const TensorMemory& from) override;
-  Status edit(std::size_t i, const std::function<void(std::span<std::byte>)>& change) override;
+  Status edit(std::size_t i, std::size_t first, std::size_t count,
+              const std::function<void(std::span<std::byte>)>& change) override;
   Result<std::span<const std::byte>> view(std::size_t i) const override;
   Result<std::uint64_t> hash(std::uint64_t secret_seed, std::size_t sample_bytes) const override;
   Result<Later<std::uint64_t>> hash_later(std::uint64_t secret_seed,

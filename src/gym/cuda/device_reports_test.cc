@@ -11,9 +11,12 @@ namespace {
 
 class Reports : public ::testing::Test {
  protected:
-  // A kernel would do this.
+  // Kernels read and write there.
+  static void* place_of(const DeviceReports::Report& report) {
+    return reinterpret_cast<void*>(report.address);  // NOLINT(performance-no-int-to-ptr)
+  }
   static void write(const DeviceReports::Report& report, std::uint64_t value) {
-    std::memcpy(reinterpret_cast<void*>(report.address), &value, sizeof value);
+    std::memcpy(place_of(report), &value, sizeof value);
   }
   std::uint64_t read(const DeviceReports::Report& report) {
     return reports_.read<std::uint64_t>(report).value();
@@ -38,7 +41,7 @@ TEST_F(Reports, BeginAsZerosWhereOthersWere) {
   for (std::uint64_t i = 0; i < 3 * DeviceReports::kPlaces; ++i) {
     const auto report = reports_.make().value();
     std::uint64_t value = 1;
-    std::memcpy(&value, reinterpret_cast<const void*>(report.address), sizeof value);
+    std::memcpy(&value, place_of(report), sizeof value);
     ASSERT_EQ(value, 0U) << i;
     write(report, i + 1);
     if (i % 100 == 99) {

@@ -20,7 +20,7 @@ PlanContents contents() {
   task::PlanFill fill;
   fill.memory = {task::MemoryKind::kOutput, 0};
   fill.bytes = task::LaunchExpression::parse("4").value();
-  out.plan.steps.push_back(fill);
+  out.plan.steps.emplace_back(fill);
   return out;
 }
 

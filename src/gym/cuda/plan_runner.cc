@@ -11,6 +11,8 @@ namespace kw::gym {
 namespace {
 
 constexpr unsigned char kScratchPoison = 0xFF;  // NaN in every floating type
+// Poison lies on both sides of scratch and constants, so that a kernel that reads there is wrong.
+constexpr std::size_t kBand = std::size_t{64} * 1024;
 constexpr std::uint32_t kPortableCluster = 8;
 constexpr std::uint32_t kSharedWithoutAsking = 48 * 1024;
 
@@ -57,6 +59,13 @@ std::vector<cuda::LaunchAttribute> attributes_of(const task::ResolvedLaunch& lau
   return out;
 }
 
+// Makes memory of so many bytes between two bands.
+Result<cuda::DeviceBuffer> poisoned(std::size_t bytes, const cuda::Stream& stream) {
+  KW_TRY(cuda::DeviceBuffer buffer, cuda::DeviceBuffer::make(bytes + 2 * kBand));
+  KW_TRY_STATUS(stream.fill(buffer.address(), kScratchPoison, buffer.bytes()));
+  return buffer;
+}
+
 }  // namespace
 
 Result<PlanRunner> PlanRunner::make(const PlanContents& contents, task::ResolvedPlan plan,
@@ -94,15 +103,13 @@ Status PlanRunner::load(const PlanContents& contents) {
 
 Status PlanRunner::allocate(const PlanContents& contents, const cuda::Stream& stream) {
   for (const task::ResolvedScratch& scratch : plan_.scratch) {
-    const auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(scratch.bytes, 1));
-    KW_TRY(cuda::DeviceBuffer buffer, cuda::DeviceBuffer::make(bytes));
-    KW_TRY_STATUS(stream.fill(buffer.address(), kScratchPoison, bytes));
+    KW_TRY(cuda::DeviceBuffer buffer,
+           poisoned(static_cast<std::size_t>(std::max<std::int64_t>(scratch.bytes, 1)), stream));
     scratch_.push_back(std::move(buffer));
   }
   for (const std::string& constant : contents.constants) {
-    KW_TRY(cuda::DeviceBuffer buffer,
-           cuda::DeviceBuffer::make(std::max<std::size_t>(constant.size(), 1)));
-    KW_TRY_STATUS(stream.copy(buffer.address(), constant.data(), constant.size()));
+    KW_TRY(cuda::DeviceBuffer buffer, poisoned(std::max<std::size_t>(constant.size(), 1), stream));
+    KW_TRY_STATUS(stream.copy(buffer.address() + kBand, constant.data(), constant.size()));
     constants_.push_back(std::move(buffer));
   }
   return stream.synchronize();
@@ -126,11 +133,11 @@ cuda::DevicePointer PlanRunner::address(const task::ResolvedMemory& memory,
     case task::MemoryKind::kOutput:
       return call.outputs.at(memory.index) + offset;
     case task::MemoryKind::kScratch:
-      return scratch_.at(memory.index).address() + offset;
+      return scratch_.at(memory.index).address() + kBand + offset;
     case task::MemoryKind::kConstant:
       break;
   }
-  return constants_.at(memory.index).address() + offset;
+  return constants_.at(memory.index).address() + kBand + offset;
 }
 
 Status PlanRunner::launch(const task::ResolvedLaunch& launch, const cuda::Function& function,
@@ -198,7 +205,7 @@ Status PlanRunner::enqueue_step(std::size_t step, const CallAddresses& call,
 std::uint64_t PlanRunner::bytes() const {
   std::uint64_t sum = 0;
   for (const auto* buffers : {&scratch_, &constants_})
-    for (const cuda::DeviceBuffer& buffer : *buffers) sum += buffer.bytes();
+    for (const cuda::DeviceBuffer& buffer : *buffers) sum += buffer.bytes() - 2 * kBand;
   return sum;
 }
 

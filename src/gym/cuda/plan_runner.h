@@ -39,7 +39,7 @@ class PlanRunner {
   const std::vector<task::ResolvedStep>& steps() const { return plan_.steps; }
   // The kernel that a step launches; invalid for fills and copies.
   const cuda::Function& function(std::size_t step) const { return functions_.at(step); }
-  // Memory of the plan on the GPU: scratch and constants.
+  // Memory of the plan on the GPU: scratch and constants, without the poison around them.
   std::uint64_t bytes() const;
 
  private:

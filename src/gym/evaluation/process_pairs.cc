@@ -1,6 +1,7 @@
 #include "gym/evaluation/process_pairs.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "gym/measure/disturbance.h"
@@ -17,6 +18,10 @@ void join_errors(std::vector<task::OutputError>& errors,
     errors[i].max_of_budget = std::max(errors[i].max_of_budget, more[i].max_of_budget);
     errors[i].checked_calls += more[i].checked_calls;
   }
+}
+
+double nearest(const std::optional<task::Borderline>& borderline) {
+  return borderline ? borderline->largest : 0;
 }
 
 template <typename T>
@@ -43,7 +48,10 @@ void add_process_pair(WorkloadReport& report, const WorkloadReport& more) {
   report.cost.add(more.cost);
   join_errors(report.errors, more.errors);
   report.log += more.log;
-  if (task::severity(more.outcome) <= task::severity(report.outcome)) return;
+  const bool is_worse = task::severity(more.outcome) > task::severity(report.outcome);
+  if (is_worse || nearest(more.borderline) > nearest(report.borderline))
+    report.borderline = more.borderline;
+  if (!is_worse) return;
   report.outcome = more.outcome;
   report.violation = more.violation;
   report.flashinfer = more.flashinfer;

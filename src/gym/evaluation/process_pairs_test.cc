@@ -60,6 +60,30 @@ TEST(ProcessPairs, OneWrongPairIsWrong) {
   EXPECT_TRUE(joined.pair_samples.empty());
 }
 
+TEST(ProcessPairs, OneNearItsBudgetIsToldOfAll) {
+  const auto borderline = [](double largest, Outcome outcome = Outcome::kPassed) {
+    WorkloadReport out = report(outcome, 10, largest);
+    out.borderline = task::Borderline{largest, {0.5, outcome == Outcome::kPassed ? 0.5 : 1.05}};
+    return out;
+  };
+  const WorkloadReport clear = report(Outcome::kPassed, 10, 0.5);
+  for (const auto& [first, second] : {std::pair(clear, borderline(1.05)),
+                                      {borderline(1.05), clear},
+                                      {borderline(0.95), borderline(1.05)},
+                                      {borderline(1.05), borderline(0.95)}}) {
+    WorkloadReport joined = first;
+    add_process_pair(joined, second);
+    ASSERT_TRUE(joined.borderline);
+    EXPECT_EQ(joined.borderline->largest, 1.05);
+  }
+  // The pair that decides tells how.
+  WorkloadReport joined = borderline(1.05);
+  add_process_pair(joined, borderline(1.01, Outcome::kWrongValue));
+  EXPECT_EQ(joined.borderline->largest, 1.01);
+  add_process_pair(joined, report(Outcome::kViolation, 10, 0.5));
+  EXPECT_FALSE(joined.borderline);
+}
+
 TEST(ProcessPairs, NoiseIsJudgedOverAllOfThem) {
   WorkloadReport calm = report(Outcome::kPassed, 10, 0.5), noisy = calm;
   calm.candidate_ns = calm.reference_ns = std::vector<double>(30, 1.0);

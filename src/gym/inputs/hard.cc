@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "gym/correctness/tensor.h"
 #include "os/parallel.h"
 #include "tensor/half.h"
 #include "text/enum_names.h"
@@ -327,6 +328,21 @@ bool makes_ties(HardKind kind) {
   return kind == HardKind::kOneHot || kind == HardKind::kLargeMean ||
          kind == HardKind::kConstantRows || kind == HardKind::kSorted || kind == HardKind::kTies ||
          kind == HardKind::kSmallIntegers;
+}
+
+HardWindow hard_window(std::span<const std::int64_t> shape, std::uint64_t seed) {
+  HardWindow window{0, static_cast<std::size_t>(elements_of(shape)), {shape.begin(), shape.end()}};
+  Rng rng(seed);
+  for (std::int64_t& size : window.shape) {
+    if (window.elements <= kMaxHardElements) break;
+    const auto whole = static_cast<std::size_t>(size);
+    const std::size_t inner = window.elements / whole;
+    const std::size_t taken = std::clamp<std::size_t>(kMaxHardElements / inner, 1, whole);
+    window.first += rng.below(whole - taken + 1) * inner;
+    size = static_cast<std::int64_t>(taken);
+    window.elements = taken * inner;
+  }
+  return window;
 }
 
 void make_hard(DType dtype, std::span<const std::int64_t> shape, InputDomain domain,

@@ -50,6 +50,17 @@ struct HardMix {
   bool operator==(const HardMix&) const = default;
 };
 
+// HardWindow: of a tensor of many elements only these are made hard, as more would take the host
+// too long: [first, first + the product of shape). It has the tensor's rank.
+struct HardWindow {
+  std::size_t first = 0, elements = 0;
+  std::vector<std::int64_t> shape;
+};
+inline constexpr std::size_t kMaxHardElements = std::size_t{1} << 24U;
+// Takes all of a tensor, or consecutive coordinates of one axis, at one of each axis before, with
+// at most that many elements. Tensors of equal shapes have equal places by the same seed.
+HardWindow hard_window(std::span<const std::int64_t> shape, std::uint64_t seed);
+
 struct HardSeeds {
   std::uint64_t blocks = 0;  // inputs of a call share it: blocks of equal shapes have equal kinds
   std::uint64_t values = 0;

@@ -227,6 +227,31 @@ TEST(HardInputs, LargeValuesStayFinite) {
   }
 }
 
+TEST(HardInputs, LargeTensorsHaveAWindow) {
+  using Sizes = std::vector<std::int64_t>;
+  constexpr auto kMost = static_cast<std::int64_t>(kMaxHardElements);
+  const HardWindow whole = hard_window(Sizes{4096, 4096}, 1);
+  EXPECT_EQ(whole.first, 0U);
+  EXPECT_EQ(whole.shape, (Sizes{4096, 4096}));
+  EXPECT_EQ(hard_window(Sizes{0, 4}, 1).shape, (Sizes{0, 4}));
+  EXPECT_TRUE(hard_window(Sizes{}, 1).shape.empty());
+  std::set<std::size_t> places;
+  for (std::uint64_t seed = 0; seed < 64; ++seed) {
+    const HardWindow rows = hard_window(Sizes{16384, 4096}, seed);
+    EXPECT_EQ(rows.shape, (Sizes{4096, 4096}));
+    EXPECT_EQ(rows.first % 4096, 0U);
+    EXPECT_LE(rows.first, 12288U * 4096);
+    places.insert(rows.first);
+    EXPECT_EQ(hard_window(Sizes{16384, 4096}, seed).first, rows.first);
+    // One sample alone is too large: some of its rows.
+    const HardWindow part = hard_window(Sizes{3, 1 << 15, 1 << 11}, seed);
+    EXPECT_EQ(part.shape, (Sizes{1, 1 << 13, 1 << 11}));
+    EXPECT_LE(part.first + kMaxHardElements, std::size_t{3} << 26U);
+    EXPECT_EQ(hard_window(Sizes{1, 4 * kMost}, seed).shape, (Sizes{1, kMost}));
+  }
+  EXPECT_GT(places.size(), 50U);
+}
+
 TEST(HardInputs, EmptyAndScalarTensors) {
   std::vector<std::byte> none;
   make_hard(DType::kFloat32, std::vector<std::int64_t>{0, 4}, InputDomain::kAny,

@@ -21,6 +21,12 @@ void fields(F& f, M& m) {
   f.required("checked_calls", m.checked_calls);
 }
 
+template <typename F, Is<task::Borderline> M>
+void fields(F& f, M& m) {
+  f.or_infinite("largest", m.largest);
+  f("further", m.further);
+}
+
 template <typename F, Is<task::CompatKernelBench> M>
 void fields(F& f, M& m) {
   f("compiled", m.compiled);
@@ -112,6 +118,7 @@ void report_fields(F& f, M& m, bool is_lenient) {
   if (m.outcome == task::Outcome::kCompileError && !is_lenient) return;
   f("violation", m.violation);
   f("errors", m.errors);
+  f("borderline", m.borderline);
   f("candidate_ns", m.candidate_ns);
   f("reference_ns", m.reference_ns);
   f("clock", m.clock);

@@ -81,6 +81,7 @@ struct WorkloadReport {
   task::Outcome outcome = task::Outcome::kPassed;  // kCompileError: nothing else is written
   std::string violation;                           // the class, with kViolation only
   std::vector<task::OutputError> errors;           // by output
+  std::optional<task::Borderline> borderline;      // an error was near its budget
   // Paired samples of all process pairs, one after the other: nanoseconds of one call.
   std::vector<double> candidate_ns, reference_ns;
   task::Clock clock = task::Clock::kWall;  // the processor's, if any process pair's samples are

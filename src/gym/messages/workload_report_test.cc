@@ -27,6 +27,19 @@ TEST(WorkloadReport, AnErrorThatIsNotFiniteIsNull) {
   }
 }
 
+TEST(WorkloadReport, ABorderlineErrorIsKept) {
+  WorkloadReport report;
+  EXPECT_FALSE(to_json(report).contains("borderline"));
+  report.borderline = task::Borderline{1.03, {0.97, 1.02}};
+  const Json written = to_json(report);
+  EXPECT_EQ(written["borderline"].dump(), R"({"largest":1.03,"further":[0.97,1.02]})");
+  for (Reading how : {Reading::kStrict, Reading::kLenient})
+    EXPECT_EQ(read(written, how)->borderline, report.borderline);
+  Json unknown = written;
+  unknown["borderline"].erase("largest");
+  EXPECT_EQ(read(unknown, Reading::kLenient)->borderline->largest, INFINITY);
+}
+
 TEST(WorkloadReport, AStoredOneMayLackKeysAndHaveOthers) {
   const Json stored = Json::parse(
       R"({"uuid": "u", "outcome": "passed", "process_pairs": 1, "errors": [{"output": "y", "checked_calls": 2}],

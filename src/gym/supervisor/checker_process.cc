@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,6 +76,9 @@ Result<std::unique_ptr<CheckerProcess>> CheckerProcess::start(const Options& opt
   std::vector<std::string> variables;
   for (const auto& [name, value] : cuda::visibility_variables())
     variables.push_back(name + "=" + value);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
+  if (const char* level = std::getenv("KW_LOG"))
+    variables.push_back(std::string("KW_LOG=") + level);
   std::vector<char*> environment;
   for (std::string& variable : variables) environment.push_back(variable.data());
   environment.push_back(nullptr);

@@ -5,8 +5,11 @@
 #include <thread>
 #include <utility>
 
+#include "base/log.h"
+#include "base/step_times.h"
 #include "base/text.h"
 #include "gym/checker/gpu_call.h"
+#include "gym/checker/hard_cases.h"
 #include "gym/measure/timing_lock.h"
 #include "os/memory.h"
 #include "task/settings.h"
@@ -135,6 +138,7 @@ Result<std::string> reference_source(const task::Problem& problem) {
 Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
     const Context& context, const task::Problem& problem, const task::Workload& workload,
     const EvalOptions& options, const Opening& opening, const std::stop_token& stop) {
+  StepTimes times;
   std::unique_ptr<ProblemSession> session(new ProblemSession);
   session->context_ = context;
   session->threads_ = options.threads;
@@ -172,6 +176,7 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
       options.threads, context.device.has_value()};
   if (opening.oracle_memory_bytes > 0) oracle_limits.memory_bytes = opening.oracle_memory_bytes;
   KW_TRY(session->oracle_, context.roles->start_oracle(oracle_limits));
+  times.end("the oracle's process");
   KW_TRY(request.oracle_monitor, session->oracle_.add_to(fds, "oracle."));
   KW_TRY(const TimingLock of_checker, TimingLock::open(context.timed_on));
   add_lock(of_checker, "timing.", fds);
@@ -179,8 +184,11 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
 
   KW_TRY(session->checker_, context.start_checker({context.programs->checker,
                                                    session->cores_.checker, context.device}));
+  times.end("the checker's process");
   EvaluationLease lease(*context.lease, {session->oracle_.sandbox.get()});
   KW_TRY(Opened opened, session->checker_->request<Opened>(request, fds, lease, stop));
+  times.end("opening");
+  log::debug(fmt::format("{} {}: {}", problem.name, workload.uuid, times.text()));
   session->oracle_.control.reset();
   session->findings_ = std::move(opened.findings);
   if (context.device && is_out_of_memory(session->findings_.failure))
@@ -273,9 +281,12 @@ Status ProblemSession::start_baseline(const Executable& baseline, PairMemory mem
 
 Status ProblemSession::await_baseline() {
   if (!std::exchange(baseline_starts_, false) || !baseline_) return {};
+  StepTimes times;
   RunningRole& baseline = *baseline_;
   EvaluationLease lease(*context_.lease, {oracle_.sandbox.get(), baseline.sandbox.get()});
   auto answer = checker_->answer<BaselineStarted>(lease, {});
+  times.end("waiting for the baseline");
+  log::debug(times.text());
   baseline.control.reset();
   KW_TRY(BaselineStarted started, std::move(answer));
   if (!started.failure.empty()) {
@@ -296,10 +307,12 @@ std::uint64_t ProblemSession::resident_bytes() const {
   // of their own, in two sets, and the oracle's answers have twice the width.
   constexpr std::uint64_t kProcesses = 600ULL << 20U;
   constexpr std::uint64_t kCopies = 8;
-  // On a GPU, hard inputs of about so many kinds are kept besides.
+  // On a GPU, hard inputs of about so many kinds are kept besides, as far as they may.
   constexpr std::uint64_t kHardCopies = 16;
-  return kProcesses +
-         (context_.device ? kCopies + kHardCopies : kCopies) * bytes_of_call(signature_);
+  const std::uint64_t bytes = bytes_of_call(signature_);
+  const std::uint64_t hard =
+      context_.device ? std::min(kHardCopies * bytes, HardCases::kMaxKeptBytes) : 0;
+  return kProcesses + kCopies * bytes + hard;
 }
 
 // If results are written fast, it matters which pages they go to and in which process, by

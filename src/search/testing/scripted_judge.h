@@ -1,5 +1,5 @@
 // A gym for tests: the verdict stands in the candidate's source, after "verdict:", as
-// "passed 2.5", "wrong_value 7" (its error), "compile_error", "noisy", ...
+// "passed 2.5", "borderline 2.5", "wrong_value 7" (its error), "compile_error", "noisy", ...
 #pragma once
 #include <functional>
 #include <sstream>
@@ -18,6 +18,8 @@ inline Result<task::Verdict> scripted_verdict(const gym::EvalRequest& request) {
   std::string outcome;
   double number = 0;
   words >> outcome >> number;
+  const bool is_borderline = outcome == "borderline";
+  if (is_borderline) outcome = "passed";
   task::Verdict out;
   out.problem_name = request.problem.name;
   out.problem_hash = request.problem.hash;
@@ -34,6 +36,10 @@ inline Result<task::Verdict> scripted_verdict(const gym::EvalRequest& request) {
     out.kernelbench = {true, true, 1};
     if (number > 0) out.speedup = task::Speedup{number, number * 0.9, number * 1.1};
     workload.speedup = out.speedup;
+  }
+  if (is_borderline) {
+    workload.errors = {{"y", 1, 1, 1.03, 1}};
+    workload.borderline = task::Borderline{1.03, {0.97, 1.02}};
   }
   if (out.outcome == task::Outcome::kWrongValue) workload.errors = {{"y", 1, 1, number, 1}};
   if (out.outcome == task::Outcome::kQuarantined) out.diagnostics = {{"hint", "zeros pass"}};

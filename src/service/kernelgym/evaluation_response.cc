@@ -77,6 +77,7 @@ Json metadata_of(const task::Verdict& verdict) {
                                       {"candidate_hash", verdict.candidate_hash},
                                       {"gym_version", gym::kGymVersion},
                                       {"evidence", verdict.evidence}};
+  if (task::is_borderline(verdict)) ours["borderline"] = true;
   if (verdict.speedup) {
     ours["speedup_low"] = verdict.speedup->low;
     ours["speedup_high"] = verdict.speedup->high;

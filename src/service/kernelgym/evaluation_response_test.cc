@@ -78,6 +78,16 @@ TEST(EvaluationResponse, HasTheTimesOfACorrectKernel) {
   EXPECT_EQ(untimed["speedup"], 0.0);
 }
 
+TEST(EvaluationResponse, ABorderlinePassIsCorrectAndSaysSo) {
+  task::Verdict verdict = verdict_of(task::Outcome::kPassed);
+  EXPECT_FALSE(response_of(verdict)["metadata"]["kernelwright"].contains("borderline"));
+  verdict.workloads.resize(1);
+  verdict.workloads[0].borderline = task::Borderline{1.03, {0.97, 1.02}};
+  const Json out = response_of(verdict);
+  EXPECT_EQ(out["correctness"], true);
+  EXPECT_EQ(out["metadata"]["kernelwright"]["borderline"], true);
+}
+
 TEST(EvaluationResponse, SaysWhatIsWrong) {
   const Json wrong = response_of(verdict_of(task::Outcome::kWrongValue));
   EXPECT_EQ(wrong["error_message"], "Kernel produced incorrect results: y is wrong");

@@ -1,12 +1,15 @@
 #include "service/testing/redis_server.h"
 
+#include <cstddef>
 #include <filesystem>
+#include <random>
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
-#include "os/fd.h"
 #include "os/pause.h"
 
 namespace kw::service {
@@ -14,16 +17,37 @@ namespace {
 
 constexpr const char* kRedisProgram = "/usr/bin/redis-server";
 
-std::uint16_t free_port() {
-  const os::UniqueFd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  EXPECT_EQ(::bind(probe.get(), any, size), 0);
-  EXPECT_EQ(::getsockname(probe.get(), any, &size), 0);
-  return ntohs(address.sin_port);
+struct OwnPort {
+  os::UniqueFd mark;
+  std::uint16_t port;
+};
+
+template <typename Address>
+bool binds(const os::UniqueFd& socket, const Address& address, std::size_t size) {
+  return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address),
+                static_cast<socklen_t>(size)) == 0;
+}
+
+// The kernel gives none of these ports to a connection. The mark is that of tests/service/ports.py:
+// while it is open no other test takes the port, also when the server behind it is down.
+OwnPort own_port() {
+  std::random_device random;
+  while (true) {
+    const auto port = static_cast<std::uint16_t>(20000 + random() % 10000);
+    os::UniqueFd mark(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const std::string name = fmt::format("kernelwright-test-port-{}", port);
+    sockaddr_un abstract{};
+    abstract.sun_family = AF_UNIX;
+    name.copy(&abstract.sun_path[1], sizeof(abstract.sun_path) - 1);
+    const os::UniqueFd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    if (binds(mark, abstract, offsetof(sockaddr_un, sun_path) + 1 + name.size()) &&
+        binds(probe, address, sizeof(address)))
+      return {std::move(mark), port};
+  }
 }
 
 }  // namespace
@@ -33,7 +57,9 @@ bool RedisServer::is_here() {
 }
 
 RedisServer::RedisServer() : folder_(os::TempDir::make("kw-redis-").value()) {
-  address_.port = free_port();
+  OwnPort own = own_port();
+  address_.port = own.port;
+  mark_ = std::move(own.mark);
 }
 
 void RedisServer::start(const std::vector<std::string>& more) {

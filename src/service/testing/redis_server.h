@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "os/child_program.h"
+#include "os/fd.h"
 #include "os/file.h"
 #include "service/redis_connection.h"
 
@@ -25,6 +26,7 @@ class RedisServer {
 
  private:
   os::TempDir folder_;
+  os::UniqueFd mark_;  // the port is this server's while it is open
   RedisAddress address_;
   std::optional<os::ChildProgram> running_;
 };

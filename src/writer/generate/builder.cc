@@ -299,22 +299,56 @@ bool has_elements(const Value& x, const Limits& limits) {
   return is_number(x, limits) && !x.shape.empty() && elements(x.shape) >= 4;
 }
 
+bool is_float(const Value& x, const Limits&) {
+  return x.dtype == tensor::DType::kFloat32 && !x.shape.empty();
+}
+bool is_mixed(const Value& x, const Limits& limits) {
+  return is_float(x, limits) && x.high > 0.2 && x.low < -0.2 && x.magnitude() < 50;
+}
+
 std::vector<OpSpec> in_half_too(std::vector<OpSpec> operators) {
   for (OpSpec& one : operators) one.half = one.half.value_or(true);
   return operators;
 }
 
+// Families of operators, some in several parts, in the order in which they are drawn from.
+struct FamilyPart {
+  std::string_view family;
+  std::vector<OpSpec> (*operators)();
+};
+constexpr FamilyPart kFamilies[] = {{"activation", activation_operators},
+                                    {"activation", rectifier_operators},
+                                    {"elementwise", function_operators},
+                                    {"elementwise", arithmetic_operators},
+                                    {"elementwise", expression_operators},
+                                    {"elementwise", join_operators},
+                                    {"matmul", matmul_operators},
+                                    {"matmul", product_operators},
+                                    {"convolution", convolution_operators},
+                                    {"norm", norm_operators},
+                                    {"norm", channel_norm_operators},
+                                    {"reduction", reduction_operators},
+                                    {"pooling", pooling_operators},
+                                    {"scan", scan_operators},
+                                    {"loss", loss_operators},
+                                    {"attention", attention_operators},
+                                    {"matmul", gate_operators},
+                                    {"recurrent", recurrent_operators},
+                                    {"layout", layout_operators},
+                                    {"gather", gather_operators},
+                                    {"sort", sorting_operators},
+                                    {"sampling", sampling_operators},
+                                    {"quantization", quantization_operators},
+                                    {"bits", bit_operators}};
+
 const std::vector<OpSpec>& all_operators() {
   static const std::vector<OpSpec> all = [] {
     std::vector<OpSpec> out;
-    for (auto* family :
-         {activation_operators,  rectifier_operators, function_operators,     arithmetic_operators,
-          expression_operators,  join_operators,      matmul_operators,       product_operators,
-          convolution_operators, norm_operators,      channel_norm_operators, reduction_operators,
-          pooling_operators,     scan_operators,      loss_operators,         attention_operators,
-          gate_operators,        recurrent_operators, layout_operators,       gather_operators,
-          sorting_operators,     sampling_operators,  quantization_operators, bit_operators}) {
-      for (OpSpec& one : family()) out.push_back(std::move(one));
+    for (const auto& [family, operators] : kFamilies) {
+      for (OpSpec& one : operators()) {
+        one.family = family;
+        out.push_back(std::move(one));
+      }
     }
     return out;
   }();

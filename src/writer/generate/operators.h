@@ -54,9 +54,9 @@ struct Join {
 
 struct OpSpec {
   std::string_view name;
-  std::string_view family;
-  double weight = 1;  // within its family
-  int tier = 1;       // how hard it is to write well: 1 to 4
+  std::string_view family = {};  // all_operators() sets it
+  double weight = 1;             // within its family
+  int tier = 1;                  // how hard it is to write well: 1 to 4
   Domain domain = Domain::kAny;
   bool (*fits)(const Value& x, const Limits& limits) = nullptr;
   void (*build)(Builder& b) = nullptr;
@@ -176,6 +176,8 @@ Dim floor_div(const Dim& a, std::int64_t b);
 // Conditions of many operators.
 bool is_number(const Value& x, const Limits& limits);     // float32 below 1e4
 bool has_elements(const Value& x, const Limits& limits);  // the same, at least four of a tensor
+bool is_float(const Value& x, const Limits& limits);      // a tensor of float32
+bool is_mixed(const Value& x, const Limits& limits);      // the same, of both signs, below 50
 
 // Each of them with `half`, but where it says otherwise.
 std::vector<OpSpec> in_half_too(std::vector<OpSpec> operators);
@@ -183,7 +185,7 @@ std::vector<OpSpec> in_half_too(std::vector<OpSpec> operators);
 // Draws that need no builder.
 std::int64_t human_size(Rng& rng, std::int64_t low, std::int64_t high);
 
-// A family each; some have two.
+// A part of a family each.
 std::vector<OpSpec> activation_operators();
 std::vector<OpSpec> rectifier_operators();
 std::vector<OpSpec> function_operators();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/present.h"
+
 namespace kw::service::simulation {
 namespace {
 
@@ -250,7 +252,8 @@ void Worker::begin() {
 // The life before had this lease.
 void Worker::tell_lost() {
   using Reports = std::vector<Result<bool>>;
-  const LeaseReport report{.kind = ReportKind::kLost, .job = intent_->job, .epoch = intent_->epoch};
+  const Lease& lost = present(intent_);
+  const LeaseReport report{.kind = ReportKind::kLost, .job = lost.job, .epoch = lost.epoch};
   scene_.world.trace("{}: tells lost of job {}, epoch {}", name_, report.job, report.epoch);
   scene_.promises.told_lost(report);
   call_patiently<Reports>(

@@ -45,4 +45,4 @@ async def compute_score(data_source: str, solution_str: str, ground_truth: Any, 
     score = gated_reward(verdict)
     if score is None:
         raise NoVerdict(f"{path}: {verdict.outcome}, which says nothing about the answer")
-    return {"score": score, "acc": float(verdict.passed), "outcome": verdict.outcome}
+    return {"score": score, "acc": float(verdict.passed and not verdict.borderline), "outcome": verdict.outcome}

@@ -1,7 +1,9 @@
 // For tests: an open workload, y = 3 x + 1 over float32, with all that a judgement needs of it and
 // no process.
 #pragma once
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -46,6 +48,13 @@ inline double workload_function(double x) {
 // The right kernel.
 inline void compute_workload(const ScriptedCall& call) {
   for (std::size_t i = 0; i < call.x().size(); ++i) call.y()[i] = 3 * call.x()[i] + 1;
+}
+
+// Adds to the result of the least magnitude, which has the finest steps.
+inline void add_to_least_result(const ScriptedCall& call, double error) {
+  const auto y = call.y();
+  const auto least = std::ranges::min_element(y, {}, [](float v) { return std::abs(v); });
+  *least = static_cast<float>(static_cast<double>(*least) + error);
 }
 
 // A timing lock that no other process uses.

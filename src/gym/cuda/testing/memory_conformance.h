@@ -61,6 +61,19 @@ TEST_P(MemoryConformance, FillsTheHostsBytes) {
   EXPECT_FALSE(std::ranges::equal(memory->view(1).value(), host.view(1).value()));
 }
 
+TEST_P(MemoryConformance, APartIsEditedAndTheRestStays) {
+  auto memory = this->memory();
+  ASSERT_TRUE(memory->fill(1, spec(second_), 4));
+  const std::span<const std::byte> filled = memory->view(1).value();
+  std::vector<std::byte> expected(filled.begin(), filled.end());
+  std::ranges::fill(std::span(expected).subspan(100, 200), std::byte{7});
+  ASSERT_TRUE(memory->edit(1, 100, 200, [&](std::span<std::byte> part) {
+    EXPECT_EQ(part.size(), 200U);
+    std::ranges::fill(part, std::byte{7});
+  }));
+  EXPECT_TRUE(std::ranges::equal(memory->view(1).value(), expected));
+}
+
 TEST_P(MemoryConformance, TheHashSeesEveryTensorsLastByteWhereverTheyLie) {
   auto memory = this->memory();
   ASSERT_TRUE(memory->fill(0, spec(first_), 3));

@@ -6,13 +6,7 @@
 namespace kw::writer::generate {
 namespace {
 
-bool is_float(const Value& x, const Limits&) {
-  return x.dtype == tensor::DType::kFloat32 && !x.shape.empty();
-}
 // Some above 0 and some below.
-bool is_mixed(const Value& x, const Limits& limits) {
-  return is_float(x, limits) && x.high > 0.2 && x.low < -0.2 && x.magnitude() < 50;
-}
 bool is_even(const Value& x, const Limits& limits) {
   return is_float(x, limits) && x.shape.size() >= 2 && x.shape.back().n % 2 == 0;
 }
@@ -92,11 +86,8 @@ void glu(Builder& b) {
   if (swish) out.range(-out.magnitude() * out.magnitude(), out.magnitude() * out.magnitude());
 }
 
-constexpr std::string_view kFamily = "activation";
-
 OpSpec gelu_operator() {
   return {.name = "gelu",
-          .family = kFamily,
           .weight = 4,
           .fits = is_float,
           .build = gelu,
@@ -112,7 +103,6 @@ OpSpec gelu_operator() {
 
 OpSpec gelu_tanh_operator() {
   return {.name = "gelu_tanh",
-          .family = kFamily,
           .weight = 2,
           .fits = is_float,
           .build = gelu_tanh,
@@ -132,7 +122,6 @@ OpSpec gelu_tanh_operator() {
 
 OpSpec sigmoid_operator() {
   return {.name = "sigmoid",
-          .family = kFamily,
           .weight = 3,
           .fits = is_mixed,
           .build = [](Builder& b) { bounded(b, "sigmoid.default", true); },
@@ -148,7 +137,6 @@ OpSpec sigmoid_operator() {
 
 OpSpec tanh_operator() {
   return {.name = "tanh",
-          .family = kFamily,
           .weight = 3,
           .fits = is_mixed,
           .build = tanh,
@@ -163,7 +151,6 @@ OpSpec tanh_operator() {
 
 OpSpec silu_operator() {
   return {.name = "silu",
-          .family = kFamily,
           .weight = 4,
           .fits = is_float,
           .build = [](Builder& b) { gated(b, "silu.default"); },
@@ -180,7 +167,6 @@ OpSpec silu_operator() {
 
 OpSpec mish_operator() {
   return {.name = "mish",
-          .family = kFamily,
           .weight = 1.5,
           .fits = is_float,
           .build = [](Builder& b) { gated(b, "mish.default"); },
@@ -196,7 +182,6 @@ OpSpec mish_operator() {
 OpSpec softplus_operator() {
   return {
       .name = "softplus",
-      .family = kFamily,
       .fits = is_float,
       .build = softplus,
       .words = "softplus with beta {beta}",
@@ -212,7 +197,6 @@ OpSpec softplus_operator() {
 
 OpSpec softsign_operator() {
   return {.name = "softsign",
-          .family = kFamily,
           .fits = is_float,
           .build = softsign,
           .words = "softsign",
@@ -225,7 +209,6 @@ OpSpec softsign_operator() {
 
 OpSpec hardsigmoid_operator() {
   return {.name = "hardsigmoid",
-          .family = kFamily,
           .fits = is_mixed,
           .build = [](Builder& b) { bounded(b, "hardsigmoid.default", true); },
           .words = "hard sigmoid",
@@ -238,7 +221,6 @@ OpSpec hardsigmoid_operator() {
 
 OpSpec hardswish_operator() {
   return {.name = "hardswish",
-          .family = kFamily,
           .weight = 1.5,
           .fits = [](const Value& x, const Limits& l) { return is_float(x, l) && x.high > 0.2; },
           .build = [](Builder& b) { gated(b, "hardswish.default"); },
@@ -252,7 +234,6 @@ OpSpec hardswish_operator() {
 
 OpSpec log_sigmoid_operator() {
   return {.name = "log_sigmoid",
-          .family = kFamily,
           .weight = 0.7,
           .fits = is_float,
           .build = log_sigmoid,
@@ -268,7 +249,6 @@ OpSpec log_sigmoid_operator() {
 
 OpSpec quick_gelu_operator() {
   return {.name = "quick_gelu",
-          .family = kFamily,
           .fits = is_float,
           .build = quick_gelu,
           .words = "x * sigmoid({slope} x)",
@@ -290,7 +270,6 @@ OpSpec quick_gelu_operator() {
 
 OpSpec tanh_shrink_operator() {
   return {.name = "tanh_shrink",
-          .family = kFamily,
           .weight = 0.5,
           .fits = is_float,
           .build = tanh_shrink,
@@ -305,7 +284,6 @@ OpSpec tanh_shrink_operator() {
 OpSpec glu_operator() {
   return {
       .name = "glu",
-      .family = kFamily,
       .tier = 2,
       .fits = is_even,
       .build = glu,

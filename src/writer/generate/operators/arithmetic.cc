@@ -8,7 +8,7 @@ namespace {
 
 using tensor::DType;
 
-bool has_channels(const Value& x, const Limits& limits) {
+bool has_two_channels(const Value& x, const Limits& limits) {
   return is_number(x, limits) && x.shape.size() >= 2 && x.shape[1].n >= 2;
 }
 
@@ -112,7 +112,7 @@ void subtract_mean(Builder& b) {
   out.range(-out.magnitude(), out.magnitude());
   out.centred = true;
 }
-bool is_long(const Value& x, const Limits& limits) {
+bool has_long_rows(const Value& x, const Limits& limits) {
   return has_elements(x, limits) && x.shape.back().n >= 4 && !x.centred && !x.plateaus;
 }
 void compare(Builder& b) {
@@ -125,11 +125,8 @@ void compare(Builder& b) {
   ones.plateaus = true;
 }
 
-constexpr std::string_view kFamily = "elementwise";
-
 OpSpec scale_operator() {
   return {.name = "scale",
-          .family = kFamily,
           .weight = 3,
           .fits = is_number,
           .build = scale,
@@ -143,7 +140,6 @@ OpSpec scale_operator() {
 
 OpSpec add_constant_operator() {
   return {.name = "add_constant",
-          .family = kFamily,
           .weight = 2,
           .fits = is_number,
           .build = add_constant,
@@ -157,7 +153,6 @@ OpSpec add_constant_operator() {
 
 OpSpec subtract_constant_operator() {
   return {.name = "subtract_constant",
-          .family = kFamily,
           .weight = 2,
           .fits = is_number,
           .build = subtract_constant,
@@ -171,7 +166,6 @@ OpSpec subtract_constant_operator() {
 
 OpSpec divide_operator() {
   return {.name = "divide",
-          .family = kFamily,
           .weight = 2,
           .fits = is_number,
           .build = divide,
@@ -185,7 +179,6 @@ OpSpec divide_operator() {
 
 OpSpec residual_operator() {
   return {.name = "residual",
-          .family = kFamily,
           .weight = 4,
           .fits = is_number,
           .build = residual,
@@ -200,7 +193,6 @@ OpSpec residual_operator() {
 
 OpSpec multiply_operator() {
   return {.name = "multiply",
-          .family = kFamily,
           .weight = 2,
           .fits = is_number,
           .build = multiply,
@@ -215,7 +207,6 @@ OpSpec multiply_operator() {
 
 OpSpec affine_operator() {
   return {.name = "affine",
-          .family = kFamily,
           .weight = 1.5,
           .fits = has_elements,
           .build = affine,
@@ -229,10 +220,9 @@ OpSpec affine_operator() {
 
 OpSpec channel_bias_operator() {
   return {.name = "channel_bias",
-          .family = kFamily,
           .weight = 2.5,
           .domain = Domain::kImage,
-          .fits = has_channels,
+          .fits = has_two_channels,
           .build = channel_bias,
           .words = "adding a bias to each channel",
           .ways = {{"", "{x} + {bias}"},
@@ -246,10 +236,9 @@ OpSpec channel_bias_operator() {
 
 OpSpec channel_scale_operator() {
   return {.name = "channel_scale",
-          .family = kFamily,
           .weight = 1.5,
           .domain = Domain::kImage,
-          .fits = has_channels,
+          .fits = has_two_channels,
           .build = channel_scale,
           .words = "scaling each channel",
           .ways = {{"", "{x} * {scale}"},
@@ -261,7 +250,6 @@ OpSpec channel_scale_operator() {
 
 OpSpec masked_fill_operator() {
   return {.name = "masked_fill",
-          .family = kFamily,
           .fits = has_elements,
           .build = masked_fill,
           .words = "putting {fill_value} where a mask is true",
@@ -276,7 +264,6 @@ OpSpec masked_fill_operator() {
 
 OpSpec extreme_of_two_operator() {
   return {.name = "extreme_of_two",
-          .family = kFamily,
           .fits = has_elements,
           .build = extreme_of_two,
           .words = "the larger (largest: {largest}, else the smaller) of two elements,",
@@ -297,7 +284,6 @@ OpSpec extreme_of_two_operator() {
 
 OpSpec subtract_operator() {
   return {.name = "subtract",
-          .family = kFamily,
           .weight = 1.5,
           .fits = has_elements,
           .build = subtract_other,
@@ -312,9 +298,8 @@ OpSpec subtract_operator() {
 
 OpSpec subtract_mean_operator() {
   return {.name = "subtract_mean",
-          .family = kFamily,
           .tier = 2,
-          .fits = is_long,
+          .fits = has_long_rows,
           .build = subtract_mean,
           .words = "subtracting the mean of the last dimension",
           .ways = {{"", "{x} - {x}.mean(dim=-1, keepdim=True)"},
@@ -327,7 +312,6 @@ OpSpec subtract_mean_operator() {
 
 OpSpec compare_operator() {
   return {.name = "compare",
-          .family = kFamily,
           .weight = 0.7,
           .fits = has_elements,
           .build = compare,

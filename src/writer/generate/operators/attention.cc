@@ -12,7 +12,7 @@ struct Heads {
   Dim batch, heads, queries, keys, width;
 };
 
-Heads draw(Builder& b, bool square) {
+Heads draw_heads(Builder& b, bool square) {
   const std::int64_t d = b.pick<std::int64_t>({16, 32, 64, 64, 128, 24, 40});
   const std::int64_t most = std::max<std::int64_t>(1, b.limits.max_elements / d);
   const std::int64_t length = b.size(2, std::clamp<std::int64_t>(most / 4, 2, 1024));
@@ -72,7 +72,7 @@ ValueId hide_causally(Builder& b, ValueId weights, const Dims& scores, std::int6
 }
 
 void attention(Builder& b, bool causal, std::int64_t window) {
-  const Heads h = draw(b, causal);
+  const Heads h = draw_heads(b, causal);
   const ValueId q = b.input("q", {h.batch, h.heads, h.queries, h.width}).id;
   const ValueId k = b.input("k", {h.batch, h.heads, h.keys, h.width}).id;
   const ValueId v = b.input("v", {h.batch, h.heads, h.keys, h.width}).id;
@@ -119,7 +119,7 @@ void linear_attention(Builder& b) {
 // Of `groups` heads of queries for each one of keys
 void grouped_attention(Builder& b) {
   const std::int64_t groups = b.pick<std::int64_t>({2, 2, 4, 8});
-  const Heads h = draw(b, true);
+  const Heads h = draw_heads(b, true);
   b.fix(h.heads);
   const Dim all = times(h.heads, {groups, groups});
   const Dims narrow = {h.batch, h.heads, h.keys, h.width};
@@ -225,12 +225,9 @@ void rotary(Builder& b) {
   b.result(b.call("add.Tensor", {straight, crossed}, shape), shape).range(-12, 12);
 }
 
-constexpr std::string_view kFamily = "attention";
-
 OpSpec attention_operator() {
   return {
       .name = "attention",
-      .family = kFamily,
       .weight = 3,
       .tier = 4,
       .domain = Domain::kNone,
@@ -257,7 +254,6 @@ torch.bmm({t:probs}, {z}.flatten(0, 1)).unflatten(0, ({x}.size(0), -1)))"}}};
 OpSpec causal_attention_operator() {
   return {
       .name = "causal_attention",
-      .family = kFamily,
       .weight = 2.5,
       .tier = 4,
       .domain = Domain::kNone,
@@ -288,7 +284,6 @@ torch.einsum("bhij,bhjd->bhid", {t:scores}.softmax(-1), {z}))"}}};
 OpSpec sliding_window_attention_operator() {
   return {
       .name = "sliding_window_attention",
-      .family = kFamily,
       .tier = 4,
       .domain = Domain::kNone,
       .build = window_attention,
@@ -322,7 +317,6 @@ torch.einsum("bhij,bhjd->bhid", ({t:scores} + {t:bias}).softmax(-1), {z}))"}}};
 
 OpSpec grouped_query_attention_operator() {
   return {.name = "grouped_query_attention",
-          .family = kFamily,
           .weight = 1.5,
           .tier = 4,
           .domain = Domain::kNone,
@@ -351,7 +345,6 @@ torch.matmul({t:attn}, {t:v}))"},
 OpSpec multihead_attention_operator() {
   return {
       .name = "multihead_attention",
-      .family = kFamily,
       .tier = 4,
       .domain = Domain::kNone,
       .build = multihead_attention,
@@ -389,7 +382,6 @@ F.linear({t:mixed}, {out_proj.weight}, {out_proj.bias}))"},
 
 OpSpec linear_attention_operator() {
   return {.name = "linear_attention",
-          .family = kFamily,
           .tier = 3,
           .domain = Domain::kNone,
           .build = linear_attention,
@@ -405,7 +397,6 @@ torch.einsum("btd,bde->bte", {x}, {t:kv}))"},
 OpSpec rotary_embedding_operator() {
   return {
       .name = "rotary_embedding",
-      .family = kFamily,
       .weight = 1.5,
       .tier = 2,
       .domain = Domain::kNone,

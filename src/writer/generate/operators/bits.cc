@@ -103,12 +103,9 @@ void pack_bits(Builder& b) {
   b.result(b.call("_to_copy.default", {sum, DType::kUInt8}, shape, DType::kUInt8), shape);
 }
 
-constexpr std::string_view kFamily = "bits";
-
 OpSpec xorshift_operator() {
   return {
       .name = "xorshift",
-      .family = kFamily,
       .weight = 1.5,
       .tier = 2,
       .domain = Domain::kWords,
@@ -139,7 +136,6 @@ torch.bitwise_xor({t:state}, torch.bitwise_left_shift({t:state}, {third})))"},
 
 OpSpec gray_code_operator() {
   return {.name = "gray_code",
-          .family = kFamily,
           .domain = Domain::kWords,
           .fits = is_words,
           .build = gray_code,
@@ -158,7 +154,6 @@ OpSpec gray_code_operator() {
 
 OpSpec rotate_bits_operator() {
   return {.name = "rotate_bits",
-          .family = kFamily,
           .domain = Domain::kWords,
           .fits = is_words,
           .build = rotate_bits,
@@ -176,7 +171,6 @@ OpSpec rotate_bits_operator() {
 
 OpSpec xor_words_operator() {
   return {.name = "xor_words",
-          .family = kFamily,
           .weight = 0.7,
           .domain = Domain::kWords,
           .fits = is_words,
@@ -192,7 +186,6 @@ OpSpec xor_words_operator() {
 OpSpec popcount_operator() {
   return {
       .name = "popcount",
-      .family = kFamily,
       .tier = 2,
       .domain = Domain::kWords,
       .fits = is_words,
@@ -221,7 +214,6 @@ for {t:bit} in range(32):
 OpSpec pack_bits_operator() {
   return {
       .name = "pack_bits",
-      .family = kFamily,
       .tier = 2,
       .domain = Domain::kNone,
       .build = pack_bits,

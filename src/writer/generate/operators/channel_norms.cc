@@ -18,10 +18,10 @@ bool has_places(const Value& x, const Limits& limits) {
   return has_channels(x, limits) && x.shape.size() >= 3 &&
          elements(x.shape) / (x.shape[0].n * x.shape[1].n) >= 8;
 }
-bool has_groups(const Value& x, const Limits& limits) {
+bool has_groups_to_norm(const Value& x, const Limits& limits) {
   return has_channels(x, limits) && elements(x.shape) / x.shape[0].n >= 16;
 }
-bool is_wide(const Value& x, const Limits& limits) {
+bool is_wide_in_channels(const Value& x, const Limits& limits) {
   return has_channels(x, limits) && x.shape.back().n >= 4 && x.magnitude() < 50;
 }
 
@@ -158,12 +158,9 @@ void log_softmax(Builder& b) {
   out.centred = true;
 }
 
-constexpr std::string_view kFamily = "norm";
-
 OpSpec batch_norm_operator() {
   return {
       .name = "batch_norm",
-      .family = kFamily,
       .weight = 2.5,
       .tier = 3,
       .domain = Domain::kImage,
@@ -206,7 +203,6 @@ OpSpec batch_norm_operator() {
 OpSpec frozen_batch_norm_operator() {
   return {
       .name = "frozen_batch_norm",
-      .family = kFamily,
       .tier = 2,
       .domain = Domain::kImage,
       .fits = has_channels,
@@ -231,7 +227,6 @@ OpSpec frozen_batch_norm_operator() {
 
 OpSpec instance_norm_operator() {
   return {.name = "instance_norm",
-          .family = kFamily,
           .weight = 1.5,
           .tier = 3,
           .domain = Domain::kImage,
@@ -253,11 +248,10 @@ OpSpec instance_norm_operator() {
 OpSpec group_norm_operator() {
   return {
       .name = "group_norm",
-      .family = kFamily,
       .weight = 2,
       .tier = 3,
       .domain = Domain::kImage,
-      .fits = has_groups,
+      .fits = has_groups_to_norm,
       .build = group_norm,
       .words = "group normalisation of {num_channels} channels in {num_groups} groups (eps {eps})",
       .ways = {
@@ -280,7 +274,6 @@ torch.addcmul({bias}.view({spread}), {t:normed}.reshape({x}.shape), {weight}.vie
 OpSpec l2_normalize_operator() {
   return {
       .name = "l2_normalize",
-      .family = kFamily,
       .tier = 2,
       .fits = has_channels,
       .build = [](Builder& b) { length_norm(b, 2); },
@@ -297,7 +290,6 @@ OpSpec l2_normalize_operator() {
 OpSpec l1_normalize_operator() {
   return {
       .name = "l1_normalize",
-      .family = kFamily,
       .weight = 0.7,
       .tier = 2,
       .fits = has_channels,
@@ -315,10 +307,9 @@ OpSpec l1_normalize_operator() {
 
 OpSpec log_softmax_operator() {
   return {.name = "log_softmax",
-          .family = kFamily,
           .weight = 2,
           .tier = 3,
-          .fits = is_wide,
+          .fits = is_wide_in_channels,
           .build = log_softmax,
           .words = "the logarithm of softmax over dimension {dim}",
           .ways = {{"nn.LogSoftmax(dim={dim})", ""},

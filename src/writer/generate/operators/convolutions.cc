@@ -319,11 +319,8 @@ std::vector<Rendering> ungrouped_ways() {
   return out;
 }
 
-constexpr std::string_view kFamily = "convolution";
-
 OpSpec conv_operator() {
   return {.name = "conv",
-          .family = kFamily,
           .weight = 5,
           .tier = 3,
           .domain = Domain::kImage,
@@ -339,7 +336,6 @@ OpSpec conv_operator() {
 
 OpSpec grouped_conv_operator() {
   return {.name = "grouped_conv",
-          .family = kFamily,
           .tier = 3,
           .domain = Domain::kImage,
           .fits = has_groups,
@@ -354,7 +350,6 @@ OpSpec grouped_conv_operator() {
 
 OpSpec depthwise_conv_operator() {
   return {.name = "depthwise_conv",
-          .family = kFamily,
           .weight = 1.2,
           .tier = 3,
           .domain = Domain::kImage,
@@ -371,7 +366,6 @@ OpSpec depthwise_conv_operator() {
 OpSpec conv_transpose_operator() {
   return {
       .name = "conv_transpose",
-      .family = kFamily,
       .weight = 2.5,
       .tier = 3,
       .domain = Domain::kImage,

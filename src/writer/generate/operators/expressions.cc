@@ -150,11 +150,8 @@ bool is_expression_base(const Value& x, const Limits& limits) {
   return has_elements(x, limits) && x.magnitude() < 20 && !x.centred;
 }
 
-constexpr std::string_view kFamily = "elementwise";
-
 OpSpec expression_operator() {
   return {.name = "expression",
-          .family = kFamily,
           .weight = 3,
           .fits = is_expression_base,
           .build = expression,

@@ -8,11 +8,11 @@ namespace kw::writer::generate {
 namespace {
 
 // Some above 0 and some below.
-bool is_mixed(const Value& x, const Limits& limits) {
+bool is_mixed_number(const Value& x, const Limits& limits) {
   return is_number(x, limits) && !x.shape.empty() && x.low < -0.2 && x.high > 0.2 &&
          x.magnitude() < 50;
 }
-bool is_small(const Value& x, const Limits& limits) {
+bool is_small_number(const Value& x, const Limits& limits) {
   return is_number(x, limits) && x.magnitude() < 8;
 }
 bool is_positive(const Value& x, const Limits& limits) {
@@ -76,11 +76,8 @@ void power(Builder& b) {
   const double high = std::pow(out.magnitude(), static_cast<double>(exponent));
   out.range(exponent % 2 == 0 ? 0 : -high, high);
 }
-constexpr std::string_view kFamily = "elementwise";
-
 OpSpec neg_operator() {
   return {.name = "neg",
-          .family = kFamily,
           .weight = 0.5,
           .fits = has_elements,
           .build = negate,
@@ -95,7 +92,6 @@ OpSpec neg_operator() {
 
 OpSpec abs_operator() {
   return {.name = "abs",
-          .family = kFamily,
           .fits = has_elements,
           .build = absolute,
           .words = "the absolute value",
@@ -110,9 +106,8 @@ OpSpec abs_operator() {
 
 OpSpec square_operator() {
   return {.name = "square",
-          .family = kFamily,
           .weight = 1.5,
-          .fits = is_small,
+          .fits = is_small_number,
           .build = square,
           .words = "the square",
           .ways = {{"", "{x} ** 2"},
@@ -125,8 +120,7 @@ OpSpec square_operator() {
 
 OpSpec exp_operator() {
   return {.name = "exp",
-          .family = kFamily,
-          .fits = is_small,
+          .fits = is_small_number,
           .build = exponential,
           .words = "the exponential",
           .ways = {{"", "torch.exp({x})"},
@@ -139,7 +133,6 @@ OpSpec exp_operator() {
 
 OpSpec sqrt_operator() {
   return {.name = "sqrt",
-          .family = kFamily,
           .fits = is_positive,
           .build = square_root,
           .words = "the square root, with {eps} added below it,",
@@ -152,7 +145,6 @@ OpSpec sqrt_operator() {
 
 OpSpec log1p_operator() {
   return {.name = "log1p",
-          .family = kFamily,
           .weight = 0.7,
           .fits = is_positive,
           .build = log_one_plus,
@@ -166,7 +158,6 @@ OpSpec log1p_operator() {
 
 OpSpec wave_operator() {
   return {.name = "wave",
-          .family = kFamily,
           .weight = 0.7,
           .fits = has_elements,
           .build = wave,
@@ -185,9 +176,8 @@ OpSpec wave_operator() {
 
 OpSpec erf_operator() {
   return {.name = "erf",
-          .family = kFamily,
           .weight = 0.5,
-          .fits = is_mixed,
+          .fits = is_mixed_number,
           .build = error_function,
           .words = "the error function",
           .ways = {{"", "torch.erf({x})"},
@@ -199,9 +189,8 @@ OpSpec erf_operator() {
 
 OpSpec clamp_operator() {
   return {.name = "clamp",
-          .family = kFamily,
           .weight = 2,
-          .fits = is_mixed,
+          .fits = is_mixed_number,
           .build = clamp,
           .words = "clamping to {min_value} .. {max_value}",
           .ways = {{"", "torch.clamp({x}, min={min_value}, max={max_value})"},
@@ -215,8 +204,7 @@ OpSpec clamp_operator() {
 
 OpSpec clamp_min_operator() {
   return {.name = "clamp_min",
-          .family = kFamily,
-          .fits = is_mixed,
+          .fits = is_mixed_number,
           .build = floor_clamp,
           .words = "raising what is below {min_value} to it,",
           .ways = {{"", "torch.clamp({x}, min={min_value})"},
@@ -229,9 +217,8 @@ OpSpec clamp_min_operator() {
 
 OpSpec power_operator() {
   return {.name = "power",
-          .family = kFamily,
           .weight = 0.7,
-          .fits = is_small,
+          .fits = is_small_number,
           .build = power,
           .words = "the power {exponent}",
           .ways = {{"", "{x} ** {exponent}"},

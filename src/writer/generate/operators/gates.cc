@@ -56,11 +56,8 @@ void expert_gate(Builder& b) {
   b.result(b.call("div.Tensor", {ValueId{largest, 0}, sum}, top), top).range(0, 1);
 }
 
-constexpr std::string_view kFamily = "matmul";
-
 OpSpec gated_linear_operator() {
   return {.name = "gated_linear",
-          .family = kFamily,
           .weight = 0.8,
           .tier = 3,
           .domain = Domain::kNone,
@@ -83,7 +80,6 @@ F.silu({t:gate}) * {t:up})"},
 
 OpSpec expert_gate_operator() {
   return {.name = "expert_gate",
-          .family = kFamily,
           .weight = 0.6,
           .tier = 4,
           .domain = Domain::kNone,

@@ -87,12 +87,9 @@ void embedding_bag(Builder& b) {
       .range(-9, 9);
 }
 
-constexpr std::string_view kFamily = "gather";
-
 OpSpec embedding_operator() {
   return {
       .name = "embedding",
-      .family = kFamily,
       .weight = 2,
       .tier = 2,
       .domain = Domain::kNone,
@@ -111,7 +108,6 @@ OpSpec embedding_operator() {
 
 OpSpec gather_operator() {
   return {.name = "gather",
-          .family = kFamily,
           .tier = 2,
           .domain = Domain::kNone,
           .build = gather,
@@ -125,7 +121,6 @@ OpSpec gather_operator() {
 
 OpSpec index_add_operator() {
   return {.name = "index_add",
-          .family = kFamily,
           .tier = 3,
           .domain = Domain::kNone,
           .build = index_add,
@@ -144,7 +139,6 @@ torch.mm({t:hits}, {x}))"}}};
 OpSpec embedding_bag_operator() {
   return {
       .name = "embedding_bag",
-      .family = kFamily,
       .weight = 1.5,
       .tier = 3,
       .domain = Domain::kNone,

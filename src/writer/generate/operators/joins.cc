@@ -27,11 +27,8 @@ void choose(Builder& b) {
   out.centred = false;
 }
 
-constexpr std::string_view kFamily = "elementwise";
-
 OpSpec gate_operator() {
   return {.name = "gate",
-          .family = kFamily,
           .domain = Domain::kNever,
           .fits = has_elements,
           .build = gate,
@@ -48,7 +45,6 @@ torch.einsum("...,...->...", {t:gate}, {y}))"}},
 
 OpSpec choose_operator() {
   return {.name = "choose",
-          .family = kFamily,
           .weight = 0.7,
           .domain = Domain::kNever,
           .fits = has_elements,

@@ -140,11 +140,8 @@ void stack(Builder& b) {
   out.plateaus = out.plateaus || b.in(1).plateaus;
 }
 
-constexpr std::string_view kFamily = "layout";
-
 OpSpec transpose_operator() {
   return {.name = "transpose",
-          .family = kFamily,
           .weight = 1.5,
           .tier = 2,
           .fits = is_plane,
@@ -160,7 +157,6 @@ OpSpec transpose_operator() {
 
 OpSpec flatten_operator() {
   return {.name = "flatten",
-          .family = kFamily,
           .weight = 1.5,
           .fits = is_deep,
           .build = flatten,
@@ -175,7 +171,6 @@ OpSpec flatten_operator() {
 
 OpSpec flip_operator() {
   return {.name = "flip",
-          .family = kFamily,
           .weight = 0.7,
           .fits = is_plane,
           .build = flip,
@@ -190,7 +185,6 @@ OpSpec flip_operator() {
 
 OpSpec concatenate_operator() {
   return {.name = "concatenate",
-          .family = kFamily,
           .weight = 1.2,
           .fits = has_room,
           .build = concatenate,
@@ -211,7 +205,6 @@ OpSpec concatenate_operator() {
 
 OpSpec narrow_operator() {
   return {.name = "narrow",
-          .family = kFamily,
           .weight = 0.8,
           .fits = is_long,
           .build = narrow,
@@ -226,7 +219,6 @@ OpSpec narrow_operator() {
 OpSpec pad_operator() {
   return {
       .name = "pad",
-      .family = kFamily,
       .weight = 0.8,
       .fits = has_room,
       .build = pad,
@@ -246,7 +238,6 @@ OpSpec pad_operator() {
 
 OpSpec triangle_operator() {
   return {.name = "triangle",
-          .family = kFamily,
           .weight = 0.8,
           .tier = 2,
           .domain = Domain::kMatrix,
@@ -278,7 +269,6 @@ torch.where({t:j} <= {t:i} + {diagonal}, {x}, 0.0))",
 
 OpSpec stack_operator() {
   return {.name = "stack",
-          .family = kFamily,
           .weight = 0.7,
           .domain = Domain::kNever,
           .fits = can_stack,

@@ -14,7 +14,7 @@ bool is_prediction(const Value& x, const Limits&) {
 bool is_logits(const Value& x, const Limits& limits) {
   return is_prediction(x, limits) && x.shape.size() == 2 && x.shape[1].n >= 2;
 }
-bool is_matrix(const Value& x, const Limits& limits) {
+bool is_prediction_matrix(const Value& x, const Limits& limits) {
   return is_prediction(x, limits) && x.shape.size() == 2 && x.shape[1].n >= 4;
 }
 
@@ -144,11 +144,8 @@ void cosine(Builder& b) {
   b.result(b.call("div.Tensor", {xy, below}, rows), rows).range(-1, 1);
 }
 
-constexpr std::string_view kFamily = "loss";
-
 OpSpec mse_loss_operator() {
   return {.name = "mse_loss",
-          .family = kFamily,
           .weight = 2,
           .tier = 2,
           .domain = Domain::kMatrix,
@@ -171,7 +168,6 @@ torch.dot({t:diff}, {t:diff}))",
 
 OpSpec l1_loss_operator() {
   return {.name = "l1_loss",
-          .family = kFamily,
           .tier = 2,
           .domain = Domain::kMatrix,
           .fits = is_prediction,
@@ -190,7 +186,6 @@ OpSpec l1_loss_operator() {
 OpSpec smooth_l1_loss_operator() {
   return {
       .name = "smooth_l1_loss",
-      .family = kFamily,
       .weight = 1.2,
       .tier = 2,
       .domain = Domain::kMatrix,
@@ -221,7 +216,6 @@ torch.where({t:d} < {beta}, 0.5 * {t:d} * {t:d} / {beta}, {t:d} - 0.5 * {beta}).
 OpSpec huber_loss_operator() {
   return {
       .name = "huber_loss",
-      .family = kFamily,
       .weight = 1.2,
       .tier = 2,
       .domain = Domain::kMatrix,
@@ -252,7 +246,6 @@ torch.sum(0.5 * {t:quad} ** 2 + {delta} * ({t:gap} - {t:quad})))",
 OpSpec bce_with_logits_loss_operator() {
   return {
       .name = "bce_with_logits_loss",
-      .family = kFamily,
       .weight = 1.2,
       .tier = 3,
       .domain = Domain::kMatrix,
@@ -278,7 +271,6 @@ torch.sum(F.relu({x}) - {x} * {y} + {t:soft}))",
 
 OpSpec cross_entropy_operator() {
   return {.name = "cross_entropy",
-          .family = kFamily,
           .weight = 2.5,
           .tier = 3,
           .domain = Domain::kMatrix,
@@ -305,7 +297,6 @@ OpSpec cross_entropy_operator() {
 OpSpec hinge_loss_operator() {
   return {
       .name = "hinge_loss",
-      .family = kFamily,
       .tier = 2,
       .domain = Domain::kMatrix,
       .fits = is_prediction,
@@ -328,7 +319,6 @@ OpSpec hinge_loss_operator() {
 OpSpec kl_div_operator() {
   return {
       .name = "kl_div",
-      .family = kFamily,
       .tier = 3,
       .domain = Domain::kMatrix,
       .fits = is_logits,
@@ -346,11 +336,10 @@ torch.sum({y} * (torch.log({y}) - {t:logp})) / {x}.size(0))"},
 
 OpSpec triplet_margin_loss_operator() {
   return {.name = "triplet_margin_loss",
-          .family = kFamily,
           .weight = 0.8,
           .tier = 3,
           .domain = Domain::kMatrix,
-          .fits = is_matrix,
+          .fits = is_prediction_matrix,
           .build = triplet,
           .words = "the triplet margin loss with margin {margin}",
           .ways = {{"nn.TripletMarginLoss(margin={margin})", "self.{m}({x}, {y}, {z})"},
@@ -369,11 +358,10 @@ torch.relu({margin} + {t:near} - {t:far}).mean())"}}};
 
 OpSpec cosine_similarity_operator() {
   return {.name = "cosine_similarity",
-          .family = kFamily,
           .weight = 0.8,
           .tier = 3,
           .domain = Domain::kMatrix,
-          .fits = is_matrix,
+          .fits = is_prediction_matrix,
           .build = cosine,
           .words = "the cosine similarity along the last dimension",
           .ways = {{"", "F.cosine_similarity({x}, {y}, dim=1)"},

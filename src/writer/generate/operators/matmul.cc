@@ -96,12 +96,9 @@ void batched_matmul(Builder& b) {
       .range(-5 * std::sqrt(static_cast<double>(k)), 5 * std::sqrt(static_cast<double>(k)));
 }
 
-constexpr std::string_view kFamily = "matmul";
-
 OpSpec linear_operator() {
   return {
       .name = "linear",
-      .family = kFamily,
       .weight = 4,
       .tier = 2,
       .domain = Domain::kMatrix,
@@ -127,7 +124,6 @@ OpSpec linear_operator() {
 
 OpSpec matmul_operator() {
   return {.name = "matmul",
-          .family = kFamily,
           .weight = 4,
           .tier = 2,
           .domain = Domain::kNone,
@@ -143,7 +139,6 @@ OpSpec matmul_operator() {
 
 OpSpec batched_matmul_operator() {
   return {.name = "batched_matmul",
-          .family = kFamily,
           .weight = 2,
           .tier = 2,
           .domain = Domain::kNone,

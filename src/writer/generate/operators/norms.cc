@@ -74,12 +74,9 @@ void softmax(Builder& b) {
   out.centred = true;
 }
 
-constexpr std::string_view kFamily = "norm";
-
 OpSpec layer_norm_operator() {
   return {
       .name = "layer_norm",
-      .family = kFamily,
       .weight = 3,
       .tier = 2,
       .fits = is_varied,
@@ -110,7 +107,6 @@ OpSpec layer_norm_operator() {
 OpSpec rms_norm_operator() {
   return {
       .name = "rms_norm",
-      .family = kFamily,
       .weight = 2,
       .tier = 2,
       .fits = is_wide,
@@ -144,7 +140,6 @@ OpSpec rms_norm_operator() {
 
 OpSpec softmax_operator() {
   return {.name = "softmax",
-          .family = kFamily,
           .weight = 4,
           .tier = 2,
           .fits = is_wide,

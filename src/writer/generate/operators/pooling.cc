@@ -9,18 +9,19 @@
 namespace kw::writer::generate {
 namespace {
 
-bool is_image(const Value& x, const Limits&) {
+bool can_be_pooled(const Value& x, const Limits&) {
   if (x.dtype != tensor::DType::kFloat32 || x.shape.size() < 3 || x.shape.size() > 5) return false;
   return std::all_of(x.shape.begin() + 2, x.shape.end(), [](const Dim& d) { return d.n >= 4; });
 }
 bool is_uncentred_image(const Value& x, const Limits& limits) {
-  return is_image(x, limits) && !x.centred;
+  return can_be_pooled(x, limits) && !x.centred;
 }
-bool is_plane(const Value& x, const Limits& limits) {
-  return is_image(x, limits) && x.shape.size() == 4 && elements(x.shape) * 4 <= limits.max_elements;
+bool is_plane_to_pool(const Value& x, const Limits& limits) {
+  return can_be_pooled(x, limits) && x.shape.size() == 4 &&
+         elements(x.shape) * 4 <= limits.max_elements;
 }
 bool is_plane_or_volume(const Value& x, const Limits& limits) {
-  return is_image(x, limits) && x.shape.size() >= 4;
+  return can_be_pooled(x, limits) && x.shape.size() >= 4;
 }
 
 Dim pooled(const Dim& n, std::int64_t k, std::int64_t s, std::int64_t p, std::int64_t d) {
@@ -33,7 +34,7 @@ struct Window {
   std::int64_t k = 2, s = 2, p = 0, d = 1;
 };
 
-Window draw(Builder& b, bool dilated) {
+Window draw_window(Builder& b, bool dilated) {
   std::int64_t smallest = 1 << 30;
   for (std::size_t i = 2; i < b.x().shape.size(); ++i)
     smallest = std::min(smallest, b.x().shape[i].n);
@@ -56,7 +57,7 @@ Dims pooled_shape(const Dims& shape, const Window& w) {
   return out;
 }
 
-std::string repeated(std::string_view text, std::size_t count, std::string_view between = ", ") {
+std::string listed(std::string_view text, std::size_t count, std::string_view between = ", ") {
   std::string out;
   for (std::size_t i = 0; i < count; ++i) out += fmt::format("{}{}", i == 0 ? "" : between, text);
   return out;
@@ -64,7 +65,7 @@ std::string repeated(std::string_view text, std::size_t count, std::string_view 
 // The operand with its border, and every window of it in dimensions of its own, the last ones.
 void say_windows(Builder& b, const Window& w, std::string_view border) {
   const std::size_t rank = b.x().shape.size() - 2;
-  const std::string pads = repeated("{padding}", 2 * rank);
+  const std::string pads = listed("{padding}", 2 * rank);
   b.text("bordered", w.p == 0 ? "{x}" : fmt::format("F.pad({{x}}, ({}){})", pads, border));
   std::string windows;
   for (std::size_t d = 0; d < rank; ++d)
@@ -75,9 +76,9 @@ void say_windows(Builder& b, const Window& w, std::string_view border) {
 // One size for every dimension as a tuple, and for the first one or the others alone.
 void say_sizes(Builder& b, std::int64_t size, std::size_t rank) {
   const std::string one = std::to_string(size);
-  b.text("sizes", repeated(one, rank));
-  b.text("first_size", one + ", " + repeated("None", rank - 1));
-  b.text("other_sizes", "None, " + repeated(one, rank - 1));
+  b.text("sizes", listed(one, rank));
+  b.text("first_size", one + ", " + listed("None", rank - 1));
+  b.text("other_sizes", "None, " + listed(one, rank - 1));
 }
 
 // One dimension is the second of two.
@@ -89,7 +90,7 @@ void max_pool(Builder& b) {
   const Dims shape = b.x().shape;
   const std::size_t rank = shape.size() - 2;
   b.text("r", std::to_string(rank));
-  const Window w = draw(b, true);
+  const Window w = draw_window(b, true);
   b.flag("dilated", w.d > 1);
   say_windows(b, w, ", value=float(\"-inf\")");
   Dims out = pooled_shape(shape, w);
@@ -116,9 +117,9 @@ void avg_pool(Builder& b) {
   const Dims shape = b.x().shape;
   const std::size_t rank = shape.size() - 2;
   b.text("r", std::to_string(rank));
-  const Window w = draw(b, false);
+  const Window w = draw_window(b, false);
   say_windows(b, w, "");
-  b.text("box", repeated("{kernel_size}", rank));
+  b.text("box", listed("{kernel_size}", rank));
   const Dims out = pooled_shape(shape, w);
   // Three dimensions of a smaller image, though padded, are refused on a GPU: other sizes might be.
   for (std::size_t d = 2; rank == 3 && d < shape.size(); ++d) {
@@ -144,7 +145,7 @@ void global_avg_pool(Builder& b) {
   }
   b.text("dims", rank == 1 ? text + "," : text);
   b.text("negative", rank == 1 ? "-1," : rank == 2 ? "-2, -1" : "-3, -2, -1");
-  b.text("ones", repeated("1", rank));
+  b.text("ones", listed("1", rank));
   const bool flat = b.flag("flat", b.chance(0.4));
   if (flat) out.resize(2);
   b.result(b.call("mean.dim", {b.x(), dims, !flat}, out), out);
@@ -203,15 +204,12 @@ void upsample_bilinear(Builder& b) {
            out);
 }
 
-constexpr std::string_view kFamily = "pooling";
-
 OpSpec max_pool_operator() {
   return {.name = "max_pool",
-          .family = kFamily,
           .weight = 4,
           .tier = 2,
           .domain = Domain::kImage,
-          .fits = is_image,
+          .fits = can_be_pooled,
           .build = max_pool,
           .words =
               "{r}-d max pooling (kernel {kernel_size}, stride {stride}, padding {padding}, "
@@ -244,7 +242,6 @@ OpSpec max_pool_operator() {
 OpSpec avg_pool_operator() {
   return {
       .name = "avg_pool",
-      .family = kFamily,
       .weight = 3,
       .tier = 2,
       .domain = Domain::kImage,
@@ -269,7 +266,6 @@ F.conv{r}d({x}, {t:box}, stride={stride}[[, padding={padding}]], groups={x}.shap
 
 OpSpec global_avg_pool_operator() {
   return {.name = "global_avg_pool",
-          .family = kFamily,
           .weight = 2.5,
           .tier = 2,
           .domain = Domain::kImage,
@@ -292,7 +288,6 @@ OpSpec global_avg_pool_operator() {
 OpSpec adaptive_avg_pool_operator() {
   return {
       .name = "adaptive_avg_pool",
-      .family = kFamily,
       .tier = 3,
       .domain = Domain::kImage2,
       .fits = [](const Value& x,
@@ -312,7 +307,6 @@ F.adaptive_avg_pool{r}d({t:rows}, ({other_sizes})))"}}};
 OpSpec adaptive_max_pool_operator() {
   return {
       .name = "adaptive_max_pool",
-      .family = kFamily,
       .weight = 0.8,
       .tier = 3,
       .domain = Domain::kImage2,
@@ -332,11 +326,10 @@ OpSpec adaptive_max_pool_operator() {
 
 OpSpec upsample_nearest_operator() {
   return {.name = "upsample_nearest",
-          .family = kFamily,
           .weight = 0.7,
           .tier = 2,
           .domain = Domain::kImage2,
-          .fits = is_plane,
+          .fits = is_plane_to_pool,
           .build = upsample_nearest,
           .words = "nearest-neighbour upsampling by {scale_factor}",
           .ways = {{"nn.Upsample(scale_factor={scale_factor})", ""},
@@ -352,13 +345,12 @@ OpSpec upsample_nearest_operator() {
 OpSpec upsample_bilinear_operator() {
   return {
       .name = "upsample_bilinear",
-      .family = kFamily,
       .weight = 0.9,
       .tier = 3,
       .domain = Domain::kImage2,
       .fits =
           [](const Value& x, const Limits& l) {
-            return is_plane(x, l) && elements(x.shape) * 16 <= l.max_elements;
+            return is_plane_to_pool(x, l) && elements(x.shape) * 16 <= l.max_elements;
           },
       .build = upsample_bilinear,
       .words = "bilinear upsampling by {scale_factor} (corners aligned: {align_corners})",

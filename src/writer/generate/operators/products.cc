@@ -120,11 +120,8 @@ void gram(Builder& b) {
       .range(-high * high * n, high * high * n);
 }
 
-constexpr std::string_view kFamily = "matmul";
-
 OpSpec matrix_vector_operator() {
   return {.name = "matrix_vector",
-          .family = kFamily,
           .tier = 2,
           .domain = Domain::kNone,
           .build = matrix_vector,
@@ -140,7 +137,6 @@ OpSpec matrix_vector_operator() {
 
 OpSpec diagonal_matmul_operator() {
   return {.name = "diagonal_matmul",
-          .family = kFamily,
           .weight = 0.7,
           .tier = 2,
           .domain = Domain::kNone,
@@ -156,7 +152,6 @@ OpSpec diagonal_matmul_operator() {
 
 OpSpec triangular_matmul_operator() {
   return {.name = "triangular_matmul",
-          .family = kFamily,
           .weight = 0.8,
           .tier = 2,
           .domain = Domain::kNone,
@@ -173,7 +168,6 @@ torch.{tri}({t:c}, diagonal=0))"}}};
 
 OpSpec outer_product_operator() {
   return {.name = "outer_product",
-          .family = kFamily,
           .weight = 0.5,
           .domain = Domain::kNone,
           .build = outer_product,
@@ -189,7 +183,6 @@ OpSpec outer_product_operator() {
 OpSpec tensor_matmul_operator() {
   return {
       .name = "tensor_matmul",
-      .family = kFamily,
       .weight = 0.8,
       .tier = 2,
       .domain = Domain::kNone,
@@ -204,7 +197,6 @@ OpSpec tensor_matmul_operator() {
 
 OpSpec gram_operator() {
   return {.name = "gram",
-          .family = kFamily,
           .weight = 0.6,
           .tier = 2,
           .domain = Domain::kMatrix,

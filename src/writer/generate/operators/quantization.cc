@@ -70,11 +70,8 @@ void dequantize(Builder& b) {
   b.result(b.call("mul.Tensor", {centred, tall}, shape), shape).range(-148, 148);
 }
 
-constexpr std::string_view kFamily = "quantization";
-
 OpSpec fake_quantize_operator() {
   return {.name = "fake_quantize",
-          .family = kFamily,
           .weight = 1.5,
           .domain = Domain::kNone,
           .build = fake_quantize,
@@ -92,7 +89,6 @@ OpSpec fake_quantize_operator() {
 OpSpec ternarize_operator() {
   return {
       .name = "ternarize",
-      .family = kFamily,
       .domain = Domain::kNone,
       .build = ternarize,
       .words = "the sign of what is larger than {threshold} in size, else 0,",
@@ -106,7 +102,6 @@ OpSpec ternarize_operator() {
 OpSpec quantize_operator() {
   return {
       .name = "quantize",
-      .family = kFamily,
       .domain = Domain::kNone,
       .build = quantize,
       .words = "int8 quantisation with scale {scale} and zero point {zero_point}",
@@ -123,7 +118,6 @@ F.hardtanh({t:steps}, -128, 127).to(torch.int8))"},
 
 OpSpec dequantize_operator() {
   return {.name = "dequantize",
-          .family = kFamily,
           .domain = Domain::kNone,
           .build = dequantize,
           .words = "int8 values less the zero point {zero_point} times the scale of their row",

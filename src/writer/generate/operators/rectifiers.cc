@@ -6,20 +6,14 @@
 namespace kw::writer::generate {
 namespace {
 
-bool is_float(const Value& x, const Limits&) {
-  return x.dtype == tensor::DType::kFloat32 && !x.shape.empty();
-}
 // Some above 0 and some below.
-bool is_mixed(const Value& x, const Limits& limits) {
-  return is_float(x, limits) && x.high > 0.2 && x.low < -0.2 && x.magnitude() < 50;
-}
 bool has_both(const Value& x, const Limits& limits) {
   return is_float(x, limits) && x.high > 0.2 && x.low < 0;
 }
 bool is_small(const Value& x, const Limits& limits) {
   return is_float(x, limits) && x.magnitude() < 20 && x.high > 0.3;
 }
-bool has_channels(const Value& x, const Limits& limits) {
+bool has_float_channels(const Value& x, const Limits& limits) {
   return is_float(x, limits) && x.shape.size() >= 2 && x.shape[1].n > 1;
 }
 
@@ -100,11 +94,8 @@ void prelu(Builder& b) {
   b.result(b.call("where.self", {above, b.x(), scaled}, shape), shape);
 }
 
-constexpr std::string_view kFamily = "activation";
-
 OpSpec relu_operator() {
   return {.name = "relu",
-          .family = kFamily,
           .weight = 5,
           .fits = has_both,
           .build = relu,
@@ -124,7 +115,6 @@ OpSpec relu_operator() {
 
 OpSpec leaky_relu_operator() {
   return {.name = "leaky_relu",
-          .family = kFamily,
           .weight = 2,
           .fits = is_float,
           .build = leaky_relu,
@@ -141,7 +131,6 @@ OpSpec leaky_relu_operator() {
 
 OpSpec elu_operator() {
   return {.name = "elu",
-          .family = kFamily,
           .fits = is_float,
           .build = elu,
           .words = "ELU with alpha {alpha}",
@@ -157,7 +146,6 @@ OpSpec elu_operator() {
 OpSpec selu_operator() {
   return {
       .name = "selu",
-      .family = kFamily,
       .fits = is_float,
       .build = selu,
       .words = "SELU",
@@ -176,7 +164,6 @@ OpSpec selu_operator() {
 OpSpec celu_operator() {
   return {
       .name = "celu",
-      .family = kFamily,
       .weight = 0.5,
       .fits = is_float,
       .build = celu,
@@ -193,7 +180,6 @@ OpSpec celu_operator() {
 
 OpSpec hardtanh_operator() {
   return {.name = "hardtanh",
-          .family = kFamily,
           .weight = 1.5,
           .fits = is_mixed,
           .build = hardtanh,
@@ -209,7 +195,6 @@ OpSpec hardtanh_operator() {
 
 OpSpec relu6_operator() {
   return {.name = "relu6",
-          .family = kFamily,
           .fits = is_mixed,
           .build = relu6,
           .words = "ReLU6",
@@ -224,7 +209,6 @@ OpSpec relu6_operator() {
 
 OpSpec squared_relu_operator() {
   return {.name = "squared_relu",
-          .family = kFamily,
           .weight = 0.7,
           .fits = is_small,
           .build = squared_relu,
@@ -240,7 +224,6 @@ OpSpec squared_relu_operator() {
 
 OpSpec threshold_operator() {
   return {.name = "threshold",
-          .family = kFamily,
           .weight = 0.4,
           .fits = is_mixed,
           .build = threshold,
@@ -256,7 +239,6 @@ OpSpec threshold_operator() {
 
 OpSpec hard_shrink_operator() {
   return {.name = "hard_shrink",
-          .family = kFamily,
           .weight = 0.4,
           .fits = is_mixed,
           .build = hard_shrink,
@@ -271,9 +253,8 @@ OpSpec hard_shrink_operator() {
 
 OpSpec prelu_operator() {
   return {.name = "prelu",
-          .family = kFamily,
           .weight = 0.8,
-          .fits = has_channels,
+          .fits = has_float_channels,
           .build = prelu,
           .words = "PReLU",
           .ways = {{"nn.PReLU(num_parameters={channels})", "", "!single"},

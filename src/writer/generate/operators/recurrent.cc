@@ -44,7 +44,7 @@ Cell make_cell(Builder& b, int gates, bool has_state) {
   return out;
 }
 
-ValueId gate(Builder& b, const Cell& cell, ValueId from, int which) {
+ValueId gate_of(Builder& b, const Cell& cell, ValueId from, int which) {
   const IntExpr& width = cell.hidden.size;
   return b.call("slice.Tensor", {from, 1, width * which, width * (which + 1), 1},
                 {cell.batch, cell.hidden});
@@ -57,13 +57,13 @@ void gru_cell(Builder& b) {
     return b.call(op, std::move(arguments), shape);
   };
   const auto sum = [&](int which) {
-    return of("sigmoid.default", {of("add.Tensor", {gate(b, cell, cell.from_input, which),
-                                                    gate(b, cell, cell.from_hidden, which)})});
+    return of("sigmoid.default", {of("add.Tensor", {gate_of(b, cell, cell.from_input, which),
+                                                    gate_of(b, cell, cell.from_hidden, which)})});
   };
   const ValueId reset = sum(0), update = sum(1);
-  const ValueId kept = of("mul.Tensor", {reset, gate(b, cell, cell.from_hidden, 2)});
+  const ValueId kept = of("mul.Tensor", {reset, gate_of(b, cell, cell.from_hidden, 2)});
   const ValueId fresh =
-      of("tanh.default", {of("add.Tensor", {gate(b, cell, cell.from_input, 2), kept})});
+      of("tanh.default", {of("add.Tensor", {gate_of(b, cell, cell.from_input, 2), kept})});
   const ValueId change = of("mul.Tensor", {of("sub.Tensor", {b.in(1), fresh}), update});
   b.result(of("add.Tensor", {change, fresh}), shape).range(-3, 3);
 }
@@ -77,10 +77,10 @@ void lstm_cell(Builder& b) {
     return b.call(op, std::move(arguments), shape);
   };
   const auto sigmoid = [&](int which) {
-    return of("sigmoid.default", {gate(b, cell, all, which)});
+    return of("sigmoid.default", {gate_of(b, cell, all, which)});
   };
   const ValueId in = sigmoid(0), forget = sigmoid(1);
-  const ValueId fresh = of("tanh.default", {gate(b, cell, all, 2)});
+  const ValueId fresh = of("tanh.default", {gate_of(b, cell, all, 2)});
   const ValueId out = sigmoid(3);
   const ValueId state =
       of("add.Tensor", {of("mul.Tensor", {forget, b.in(2)}), of("mul.Tensor", {in, fresh})});
@@ -122,11 +122,8 @@ void rnn(Builder& b) {
   b.result(state, shape).range(-1, 1);
 }
 
-constexpr std::string_view kFamily = "recurrent";
-
 OpSpec gru_cell_operator() {
   return {.name = "gru_cell",
-          .family = kFamily,
           .tier = 3,
           .domain = Domain::kNone,
           .build = gru_cell,
@@ -163,7 +160,6 @@ torch.lerp({t:n}, {y}, {t:z}))"}}};
 OpSpec lstm_cell_operator() {
   return {
       .name = "lstm_cell",
-      .family = kFamily,
       .tier = 3,
       .domain = Domain::kNone,
       .build = lstm_cell,
@@ -192,7 +188,6 @@ torch.sigmoid({t:o}) * torch.tanh({t:cell}))"},
 OpSpec rnn_operator() {
   return {
       .name = "rnn",
-      .family = kFamily,
       .tier = 4,
       .domain = Domain::kNone,
       .build = rnn,

@@ -15,7 +15,7 @@ bool is_reducible(const Value& x, const Limits&) {
 bool is_uncentred(const Value& x, const Limits& limits) {
   return is_reducible(x, limits) && !x.centred;
 }
-bool is_varied(const Value& x, const Limits& limits) {
+bool is_uncentred_and_varied(const Value& x, const Limits& limits) {
   return is_uncentred(x, limits) && !x.plateaus;
 }
 bool is_tame(const Value& x, const Limits& limits) {
@@ -30,7 +30,7 @@ struct Along {
 };
 
 // Draws a dimension of at least two elements, and whether it is kept.
-Along draw(Builder& b) {
+Along draw_along(Builder& b) {
   const Dims& shape = b.x().shape;
   const auto rank = static_cast<std::int64_t>(shape.size());
   Along out;
@@ -55,7 +55,7 @@ std::vector<IntExpr> list(std::int64_t dim) {
 }
 
 void sum_dim(Builder& b) {
-  const Along a = draw(b);
+  const Along a = draw_along(b);
   const Value x = b.x();
   Value& out = b.result(b.call("sum.dim_IntList", {b.x(), list(a.dim), a.keep}, a.left), a.left);
   const auto n = static_cast<double>(a.length.n);
@@ -63,31 +63,31 @@ void sum_dim(Builder& b) {
             x.positive() ? x.high * n : x.high * std::sqrt(n));
 }
 void mean_dim(Builder& b) {
-  const Along a = draw(b);
+  const Along a = draw_along(b);
   b.result(b.call("mean.dim", {b.x(), list(a.dim), a.keep}, a.left), a.left);
 }
 void max_dim(Builder& b) {
-  const Along a = draw(b);
+  const Along a = draw_along(b);
   b.result(b.call("amax.default", {b.x(), list(a.dim), a.keep}, a.left), a.left);
 }
 void min_dim(Builder& b) {
-  const Along a = draw(b);
+  const Along a = draw_along(b);
   b.result(b.call("amin.default", {b.x(), list(a.dim), a.keep}, a.left), a.left);
 }
 void variance(Builder& b) {
-  const Along a = draw(b);
+  const Along a = draw_along(b);
   const bool unbiased = b.flag("unbiased", b.chance(0.5), true);
   const double high = b.x().magnitude();
   b.result(b.call("var.correction", {b.x(), list(a.dim), unbiased ? 1 : 0, a.keep}, a.left), a.left)
       .range(0, high * high);
 }
 void log_sum_exp(Builder& b) {
-  const Along a = draw(b);
+  const Along a = draw_along(b);
   Value& out = b.result(b.call("logsumexp.default", {b.x(), list(a.dim), a.keep}, a.left), a.left);
   out.range(out.low + 1, out.high + std::log(static_cast<double>(a.length.n)) + 1);
 }
 void norm_dim(Builder& b) {
-  const Along a = draw(b);
+  const Along a = draw_along(b);
   const double order = b.chance(0.75) ? 2.0 : 1.0;
   b.flag("second", order == 2);
   const double high = b.x().magnitude() * static_cast<double>(a.length.n);
@@ -96,11 +96,11 @@ void norm_dim(Builder& b) {
       .range(0, high);
 }
 void arg_max(Builder& b) {
-  const Along a = draw(b);
+  const Along a = draw_along(b);
   b.result(b.call("argmax.default", {b.x(), a.dim, a.keep}, a.left, tensor::DType::kInt64), a.left);
 }
 void arg_min(Builder& b) {
-  const Along a = draw(b);
+  const Along a = draw_along(b);
   b.result(b.call("argmin.default", {b.x(), a.dim, a.keep}, a.left, tensor::DType::kInt64), a.left);
 }
 void mean_all(Builder& b) {
@@ -119,7 +119,7 @@ void frobenius(Builder& b) {
   b.result(b.call("div.Tensor", {b.x(), norm}, shape), shape).range(-most, most);
 }
 void product_dim(Builder& b) {
-  const Along a = draw(b);
+  const Along a = draw_along(b);
   b.result(b.call("prod.dim_int", {b.x(), a.dim, a.keep}, a.left), a.left).range(-30, 30);
 }
 bool is_short(const Value& x, const Limits& limits) {
@@ -127,11 +127,8 @@ bool is_short(const Value& x, const Limits& limits) {
          std::all_of(x.shape.begin(), x.shape.end(), [](const Dim& d) { return d.n <= 64; });
 }
 
-constexpr std::string_view kFamily = "reduction";
-
 OpSpec sum_operator() {
   return {.name = "sum",
-          .family = kFamily,
           .weight = 3,
           .tier = 2,
           .fits = is_uncentred,
@@ -149,7 +146,6 @@ OpSpec sum_operator() {
 
 OpSpec mean_operator() {
   return {.name = "mean",
-          .family = kFamily,
           .weight = 3,
           .tier = 2,
           .fits = is_uncentred,
@@ -166,7 +162,6 @@ OpSpec mean_operator() {
 
 OpSpec max_operator() {
   return {.name = "max",
-          .family = kFamily,
           .weight = 2,
           .tier = 2,
           .fits = is_reducible,
@@ -183,7 +178,6 @@ OpSpec max_operator() {
 
 OpSpec min_operator() {
   return {.name = "min",
-          .family = kFamily,
           .weight = 1.5,
           .tier = 2,
           .fits = is_reducible,
@@ -201,9 +195,8 @@ OpSpec min_operator() {
 OpSpec variance_operator() {
   return {
       .name = "variance",
-      .family = kFamily,
       .tier = 2,
-      .fits = is_varied,
+      .fits = is_uncentred_and_varied,
       .build = variance,
       .words = "the variance over dimension {dim} (unbiased: {unbiased})",
       .ways = {{"", "torch.var({x}, dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]])"},
@@ -223,7 +216,6 @@ OpSpec variance_operator() {
 
 OpSpec logsumexp_operator() {
   return {.name = "logsumexp",
-          .family = kFamily,
           .weight = 1.5,
           .tier = 3,
           .fits = is_tame,
@@ -246,7 +238,6 @@ OpSpec logsumexp_operator() {
 OpSpec vector_norm_operator() {
   return {
       .name = "vector_norm",
-      .family = kFamily,
       .weight = 1.2,
       .tier = 2,
       .fits = is_uncentred,
@@ -268,10 +259,9 @@ OpSpec vector_norm_operator() {
 
 OpSpec argmax_operator() {
   return {.name = "argmax",
-          .family = kFamily,
           .weight = 0.8,
           .tier = 2,
-          .fits = is_varied,
+          .fits = is_uncentred_and_varied,
           .build = arg_max,
           .words = "the index of the maximum over dimension {dim}",
           .ways = {{"", "torch.argmax({x}, dim={dim}[[, keepdim={keepdim}]])"},
@@ -284,10 +274,9 @@ OpSpec argmax_operator() {
 
 OpSpec argmin_operator() {
   return {.name = "argmin",
-          .family = kFamily,
           .weight = 0.5,
           .tier = 2,
-          .fits = is_varied,
+          .fits = is_uncentred_and_varied,
           .build = arg_min,
           .words = "the index of the minimum over dimension {dim}",
           .ways = {{"", "torch.argmin({x}, dim={dim}[[, keepdim={keepdim}]])"},
@@ -300,7 +289,6 @@ OpSpec argmin_operator() {
 
 OpSpec mean_all_operator() {
   return {.name = "mean_all",
-          .family = kFamily,
           .tier = 2,
           .fits = is_uncentred,
           .build = mean_all,
@@ -314,7 +302,6 @@ OpSpec mean_all_operator() {
 
 OpSpec frobenius_normalize_operator() {
   return {.name = "frobenius_normalize",
-          .family = kFamily,
           .weight = 0.5,
           .tier = 3,
           .fits = is_uncentred,
@@ -332,7 +319,6 @@ OpSpec frobenius_normalize_operator() {
 
 OpSpec prod_operator() {
   return {.name = "prod",
-          .family = kFamily,
           .weight = 0.5,
           .tier = 2,
           .fits = is_short,

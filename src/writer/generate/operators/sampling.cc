@@ -53,11 +53,8 @@ void top_p_mask(Builder& b) {
   b.result(b.call("scatter.src", {none, 1, index, kept}, shape, DType::kBool), shape);
 }
 
-constexpr std::string_view kFamily = "sampling";
-
 OpSpec weighted_sample_operator() {
   return {.name = "weighted_sample",
-          .family = kFamily,
           .tier = 3,
           .domain = Domain::kNone,
           .build = weighted_sample,
@@ -84,7 +81,6 @@ torch.where({t:cumulative} <= {t:point}, 1, 0).sum(dim=1))"}}};
 OpSpec top_p_mask_operator() {
   return {
       .name = "top_p_mask",
-      .family = kFamily,
       .tier = 4,
       .domain = Domain::kNone,
       .build = top_p_mask,

@@ -15,7 +15,7 @@ bool is_scan_product(const Value& x, const Limits& limits) {
   return is_scannable(x, limits) && x.magnitude() < 4;
 }
 
-std::int64_t draw(Builder& b) {
+std::int64_t draw_dim(Builder& b) {
   const auto rank = static_cast<std::int64_t>(b.x().shape.size());
   std::int64_t dim = b.chance(0.7) ? rank - 1 : b.between(0, rank - 1);
   if (b.x().shape[static_cast<std::size_t>(dim)].n < 2) dim = rank - 1;
@@ -34,25 +34,25 @@ Value& scan(Builder& b, std::string_view op, std::int64_t dim) {
 }
 
 void cumsum(Builder& b) {
-  scan(b, "cumsum.default", draw(b));
+  scan(b, "cumsum.default", draw_dim(b));
 }
 void cumprod(Builder& b) {
-  scan(b, "cumprod.default", draw(b)).range(-100, 100);
+  scan(b, "cumprod.default", draw_dim(b)).range(-100, 100);
 }
 void extreme(Builder& b, std::string_view op) {
-  const std::int64_t dim = draw(b);
+  const std::int64_t dim = draw_dim(b);
   const Dims shape = b.x().shape;
   const int node = b.call_several(op, {b.x(), dim}, {type_of(shape), std::nullopt});
   b.result({node, 0}, shape).plateaus = true;
 }
 void log_cumsum_exp(Builder& b) {
-  const std::int64_t dim = draw(b);
+  const std::int64_t dim = draw_dim(b);
   const Dims shape = b.x().shape;
   Value& out = b.result(b.call("logcumsumexp.default", {b.x(), dim}, shape), shape);
   out.range(out.low, out.high + 12);
 }
 void reverse_cumsum(Builder& b) {
-  const std::int64_t dim = draw(b);
+  const std::int64_t dim = draw_dim(b);
   const Dims shape = b.x().shape;
   const std::vector<IntExpr> dims = {dim};
   const ValueId turned = b.call("flip.default", {b.x(), dims}, shape);
@@ -61,14 +61,14 @@ void reverse_cumsum(Builder& b) {
   out.range(out.low * 30, out.high * 1000);
 }
 void exclusive_cumsum(Builder& b) {
-  const std::int64_t dim = draw(b);
+  const std::int64_t dim = draw_dim(b);
   const Dims shape = b.x().shape;
   const ValueId sums = b.call("cumsum.default", {b.x(), dim}, shape);
   Value& out = b.result(b.call("sub.Tensor", {sums, b.x()}, shape), shape);
   out.range(out.low * 30, out.high * 1000);
 }
 void masked_cumsum(Builder& b) {
-  const std::int64_t dim = draw(b);
+  const std::int64_t dim = draw_dim(b);
   const Dims shape = b.x().shape;
   const ValueId mask = b.input("mask", shape, Filling::kMask).id;
   const ValueId kept = b.call("mul.Tensor", {b.x(), mask}, shape);
@@ -76,11 +76,8 @@ void masked_cumsum(Builder& b) {
   out.range(out.low * 30, out.high * 1000);
 }
 
-constexpr std::string_view kFamily = "scan";
-
 OpSpec cumsum_operator() {
   return {.name = "cumsum",
-          .family = kFamily,
           .weight = 3,
           .tier = 3,
           .domain = Domain::kMatrix,
@@ -99,7 +96,6 @@ OpSpec cumsum_operator() {
 OpSpec cumprod_operator() {
   return {
       .name = "cumprod",
-      .family = kFamily,
       .weight = 1.5,
       .tier = 3,
       .domain = Domain::kMatrix,
@@ -118,7 +114,6 @@ torch.movedim(torch.cumprod({t:moved}, dim=-1), -1, {dim}))"}}};
 
 OpSpec cummax_operator() {
   return {.name = "cummax",
-          .family = kFamily,
           .tier = 3,
           .domain = Domain::kMatrix,
           .fits = is_scannable,
@@ -133,7 +128,6 @@ OpSpec cummax_operator() {
 
 OpSpec cummin_operator() {
   return {.name = "cummin",
-          .family = kFamily,
           .tier = 3,
           .domain = Domain::kMatrix,
           .fits = is_scannable,
@@ -148,7 +142,6 @@ OpSpec cummin_operator() {
 
 OpSpec logcumsumexp_operator() {
   return {.name = "logcumsumexp",
-          .family = kFamily,
           .weight = 0.7,
           .tier = 4,
           .domain = Domain::kMatrix,
@@ -167,7 +160,6 @@ torch.cumsum(torch.exp({x} - {t:top}), dim={dim}).log() + {t:top})"}}};
 OpSpec reverse_cumsum_operator() {
   return {
       .name = "reverse_cumsum",
-      .family = kFamily,
       .weight = 1.2,
       .tier = 3,
       .domain = Domain::kMatrix,
@@ -187,7 +179,6 @@ torch.flip({t:acc}, ({dim},)))"}}};
 OpSpec exclusive_cumsum_operator() {
   return {
       .name = "exclusive_cumsum",
-      .family = kFamily,
       .tier = 3,
       .domain = Domain::kMatrix,
       .fits = is_scannable,
@@ -207,7 +198,6 @@ torch.cumsum({t:shifted}, dim={dim}))"},
 
 OpSpec masked_cumsum_operator() {
   return {.name = "masked_cumsum",
-          .family = kFamily,
           .tier = 3,
           .domain = Domain::kMatrix,
           .fits = is_scannable,

@@ -69,11 +69,8 @@ void argsort(Builder& b) {
   b.result({node, 1}, {rows_dim, columns_dim});
 }
 
-constexpr std::string_view kFamily = "sort";
-
 OpSpec topk_operator() {
   return {.name = "topk",
-          .family = kFamily,
           .weight = 3,
           .tier = 3,
           .domain = Domain::kMatrix,
@@ -91,7 +88,6 @@ OpSpec topk_operator() {
 
 OpSpec bottomk_operator() {
   return {.name = "bottomk",
-          .family = kFamily,
           .weight = 1.5,
           .tier = 3,
           .domain = Domain::kMatrix,
@@ -109,7 +105,6 @@ OpSpec bottomk_operator() {
 OpSpec sort_operator() {
   return {
       .name = "sort",
-      .family = kFamily,
       .weight = 2,
       .tier = 3,
       .domain = Domain::kMatrix,
@@ -132,7 +127,6 @@ OpSpec sort_operator() {
 OpSpec median_operator() {
   return {
       .name = "median",
-      .family = kFamily,
       .tier = 3,
       .domain = Domain::kMatrix,
       .fits = is_sortable,
@@ -149,7 +143,6 @@ OpSpec median_operator() {
 OpSpec argsort_operator() {
   return {
       .name = "argsort",
-      .family = kFamily,
       .tier = 3,
       .domain = Domain::kNone,
       .build = argsort,
