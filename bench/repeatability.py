@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Repeatability: one outcome for a candidate, however often it is judged.
 
-    bench/repeatability.py prepare FOLDER [--target cuda] [--mutants FOLDER] [--count 200]
+    bench/repeatability.py prepare FOLDER [--target cuda] [--mutants FOLDER] [--count 200] [--problems 0]
     bench/repeatability.py calibrate FOLDER [--jobs 8] [--seconds 500]
     bench/repeatability.py judge FOLDER [--times 20] [--jobs 8] [--seconds 500]
     bench/repeatability.py report FOLDER
 
 Candidates are honest kernels, mutants near the error budget (of bench/mutants.py, where its folder is given), and borderline ones: honest kernels whose result is
 off in one element of 509, in turn up and down, by a scale that makes the largest error 0.9 to 1.1 budgets. `calibrate` lets the gym measure the budgets at several scales and
-chooses by them. `judge` judges each candidate 20 times, as copies that may differ in a comment; it stops at its time limit and goes on where it stopped. `report`
+chooses by them. --problems draws so many problems and takes all candidates from these: on a GPU a problem takes longer to open than a candidate to judge. `judge` judges each candidate 20 times, as copies that may differ in a comment; it stops at its time limit and goes on where it stopped. `report`
 counts outcomes, and the judgements that differ from their candidate's usual outcome: 0.5 % of all may, and none of a candidate whose errors stay 10 % away from
 the budget. It counts judgements whose payment differs, too: passed and not borderline against all else. Of the judgements with an error beyond the budget by at most 10 % all
 must be called borderline; below it an error may be the baseline comparison's, which does not decide. Exit 1 where something is missed. --target cpu takes references in Python as honest kernels, interpret Triton.
@@ -98,13 +98,18 @@ def prepare(options):
     draw = random.Random(options.seed)
     kernels = honest(options.target)
     draw.shuffle(kernels)
+    if options.problems:
+        fit = sorted({problem for problem, language, _ in kernels if can_be_planted(problem, language)})
+        chosen = draw.sample(fit, min(options.problems, len(fit)))
+        kernels = [kernel for kernel in kernels if kernel[0] in chosen]
+    names = {problem for problem, _, _ in kernels}
     bases = [(problem, language, text) for problem, language, text in kernels if can_be_planted(problem, language)]
     bases = bases[:max(1, 2 * options.count // 5 // len(TARGETS))]
     candidates = []
     if options.mutants:
         compared = {row["name"]: row for row in common.read_rows(options.mutants / "compared.jsonl")}
         near = [(row.get("budgets", math.inf), mutant) for mutant in common.read_rows(options.mutants / "mutants.jsonl")
-                if (row := compared.get(mutant["name"])) and row["status"] in ("near", "differs") and 0.3 < row.get("budgets", math.inf) < 200]
+                if mutant["problem"] in names and (row := compared.get(mutant["name"])) and row["status"] in ("near", "differs") and 0.3 < row.get("budgets", math.inf) < 200]
         near.sort(key=lambda one: abs(math.log(one[0])))
         candidates += [{"name": m["name"], "kind": "near mutant", **{key: m[key] for key in ("problem", "language", "text")}} for _, m in near[:3 * options.count // 10]]
     left = options.count - len(candidates) - len(bases) * len(TARGETS)
@@ -249,6 +254,7 @@ def main():
     parser.add_argument("--target", default="cuda", choices=["cuda", "cpu", "interpret"])
     parser.add_argument("--mutants", type=pathlib.Path, help="a folder of bench/mutants.py, compared")
     parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--problems", type=int, default=0, help="how many; 0: all")
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--seed", type=int, default=5)
     options = parser.parse_args()

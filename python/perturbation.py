@@ -7,6 +7,12 @@
 # its mean is off by a unit in the last place, and a norm divides that by the square root of its eps. So
 # MovedFunctions moves the results of elementary functions, sums and means themselves; operators made of such
 # run as their decompositions under it.
+#
+# A softmax uses each element's difference to the largest one twice, in the sum and in the result. Kernels compute
+# it anew in their second pass, where a compiler may join it with the product before it, or they write exp(x - lse(x)).
+# Then the two differ by a rounding of x, which moves even the largest element's result, and no input does. So the
+# difference in the result of softmax and log_softmax moves, and that in the sum does not: moved both, they would
+# cancel in half of the runs.
 import functools
 import math
 
@@ -22,8 +28,10 @@ _FUNCTIONS = frozenset(
     special_i0 special_i0e special_i1 special_i1e special_log_ndtr special_ndtri""".split()
 )
 _SUMS = frozenset("mean sum".split())
+_COMPOSITES = frozenset("_scaled_dot_product_attention_math".split())  # torch's C++ makes them of others
+_MOST_OF_DIFFERENCE = 0.01  # what a rounding of 1e5 is: a row that is masked by -1e9 as a whole is no softmax of such values
 _MADE_OF_THEM = frozenset(
-    """_log_softmax _scaled_dot_product_flash_attention_for_cpu _softmax binary_cross_entropy
+    """_scaled_dot_product_flash_attention_for_cpu binary_cross_entropy
     binary_cross_entropy_with_logits celu elu gelu glu log_sigmoid_forward logit logsumexp mish
     native_batch_norm native_group_norm native_layer_norm selu silu softplus""".split()
 )
@@ -41,15 +49,19 @@ def perturb(tensor, scale, generator):
     return tensor
 
 
-def _factors(tensor, scale, generator):
+def _signs(tensor, generator):
+    """-1 or 1 for each element."""
     signs = torch.randint(0, 2, tensor.shape, generator=generator, dtype=torch.int8, device=tensor.device)
-    signs.mul_(2).sub_(1)
-    return signs.to(torch.float64).mul_(scale).add_(1).to(tensor.dtype)
+    return signs.mul_(2).sub_(1)
+
+
+def _factors(tensor, scale, generator):
+    return _signs(tensor, generator).to(torch.float64).mul_(scale).add_(1).to(tensor.dtype)
 
 
 @functools.cache
 def _kind(function):
-    """("function" | "made" | None): what an overload such as aten.exp_.default is."""
+    """("function" | "made" | "composite" | None): what an overload such as aten.exp_.default is."""
     if function.namespace != "aten":
         return None
     name = function._schema.name.removeprefix("aten::")
@@ -58,6 +70,8 @@ def _kind(function):
             return "function"
         if known in _MADE_OF_THEM:
             return "made"
+        if known in _COMPOSITES:
+            return "composite"
     return None
 
 
@@ -113,11 +127,53 @@ class MovedFunctions(DispatchMode):
         super().__init__()
         self._scale = scale
         self._generator = generator
+        self._softmaxes = {
+            torch.ops.aten._safe_softmax.default: self._safe_softmax,
+            torch.ops.aten._softmax.default: self._softmax,
+            torch.ops.aten._log_softmax.default: self._log_softmax,
+        }
+
+    def _below_largest(self, x, dim):
+        """(x less the largest of each row and moved by a rounding of either, the sum of each row's exp without that)"""
+        largest = torch.amax(x, dim, keepdim=True)
+        difference = x - largest
+        total = torch.exp(difference).sum(dim, keepdim=True)
+        size = x.abs()
+        torch.maximum(size, largest.abs(), out=size)
+        size.masked_fill_(size.isinf(), 0).mul_(self._scale).clamp_(max=_MOST_OF_DIFFERENCE).mul_(_signs(x, self._generator))
+        return difference.add_(size), total
+
+    def _softmax(self, x, dim, half_to_float=False):
+        if half_to_float or x.numel() == 0:
+            return NotImplemented
+        moved, total = self._below_largest(x, dim)
+        return moved.exp_().div_(total)
+
+    def _safe_softmax(self, x, dim, dtype=None):
+        """Attention's: a row that is masked as a whole is 0."""
+        if dtype not in (None, x.dtype) or x.numel() == 0:
+            return NotImplemented
+        is_masked = (x == -math.inf).all(dim, keepdim=True)
+        return self._softmax(x, dim).masked_fill_(is_masked, 0)
+
+    def _log_softmax(self, x, dim, half_to_float=False):
+        if half_to_float or x.numel() == 0:
+            return NotImplemented
+        moved, total = self._below_largest(x, dim)
+        return moved.sub_(torch.log(total))
+
+    def _made_of(self, function, kind):
+        """What computes the same by operators that move; None: the operator itself."""
+        if kind == "made":
+            return decomposition_of(function)
+        if kind == "composite":
+            return function.decompose
+        return _VARIANCES.get(function) or self._softmaxes.get(function)
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         kind = _kind(function)
-        made_of = decomposition_of(function) if kind == "made" else _VARIANCES.get(function)
+        made_of = self._made_of(function, kind)
         if made_of is not None:
             with self:
                 result = made_of(*args, **kwargs)

@@ -592,6 +592,23 @@ class PrecisionTest(OracleTest):
         torch.testing.assert_close(by.abs(), expected.abs(), rtol=1e-6, atol=1e-6)
         exact, by = moved("y = x.clone(); y.tanh_(); return y")
         self.assertTrue((by.abs() / exact.abs() - 1).abs().max() < 1e-6)
+        for softmax, largest in (("softmax", 1), ("log_softmax", 0)):
+            exact, by = moved(f"return F.{softmax}(1000 * x, -1)")
+            self.assertEqual(exact[0, 3].item(), largest)
+            self.assertAlmostEqual(by[0, 3].abs().item() / 3000, 1, delta=0.01)  # by a rounding of itself
+            _, by = moved(f"return F.{softmax}(x + torch.tensor([0, 0, 0, float('-inf')]), -1)")
+            self.assertFalse(by[0, :3].isnan().any(), softmax)
+            _, by = moved(f"return F.{softmax}(x - 1e30, -1)")
+            self.assertLess(by.abs().max().item() * 1e-9, 0.02, softmax)
+            exact, by = moved(f"return F.{softmax}(x, -1)")
+            self.assertLess((by / exact).abs().max().item(), 40, softmax)
+        attention = "F.scaled_dot_product_attention(1000 * x[None, :, :, None], x[None, :, :, None], x[None, :, :, None]{})[0, :, :, 0]"
+        mask = ", attn_mask=torch.tensor([[True] * 4] * 3 + [[False] * 4])"
+        exact, by = moved(f"return {attention.format('')}")
+        self.assertEqual(exact[0, 3].item(), 3)
+        self.assertAlmostEqual(by[0, 3].abs().item() / (3 * 9000), 1, delta=0.01)
+        exact, by = moved(f"return {attention.format(mask)}")
+        self.assertEqual((exact[0, 3].item(), by[0, 3].item()), (0, 0))
         for product in ("x ** 2", "x * 3", "torch.mm(x, x.t())"):
             _, by = moved(f"return {product}")
             self.assertEqual(by.abs().max().item(), 0, product)

@@ -21,6 +21,11 @@ tl::unexpected<Error> unavailable(task::Target target) {
               to_string(target));
 }
 
+// Of jobs that can be judged in the same sessions.
+std::string affinity_of(const EvalRequest& request) {
+  return fmt::format("{} {}", to_string(request.options.target), request.problem.hash);
+}
+
 }  // namespace
 
 Result<ProblemCheck> Target::check(const CheckRequest& request, const std::stop_token& /*stop*/) {
@@ -222,6 +227,7 @@ std::future<Result<task::Verdict>> Gym::submit(EvalRequest request,
   auto future = promise.get_future();
   Queue::Wish wish{.key = request.hash(),
                    .tenant = request.tenant,
+                   .affinity = affinity_of(request),
                    .priority = request.priority,
                    .deadline = deadline};
   Queue::TicketId ticket = 0;

@@ -208,6 +208,28 @@ TEST_F(GymTest, AnOpenProblemAndPriorityGoFirst) {
   EXPECT_THAT(script_.begun(), testing::ElementsAre("busy", "urgent", "open", "cold"));
 }
 
+TEST_F(GymTest, JobsOpenProblemsOfTheirOwn) {
+  restart(2);
+  const auto submit_of = [&](const std::string& problem, const std::string& name) {
+    EvalRequest of_problem = request(name);
+    of_problem.problem.hash = problem;
+    return gym_->submit(of_problem, kNever, {});
+  };
+  std::vector<std::future<Result<task::Verdict>>> answers;
+  for (const char* name : {"busy", "busy too"}) answers.push_back(submit_of(name, name));
+  script_.wait_until_begun(2);
+  for (const char* name : {"first of p", "second of p"}) answers.push_back(submit_of("p", name));
+  answers.push_back(submit_of("q", "first of q"));
+  script_.finish("busy");
+  script_.wait_until_begun(3);
+  script_.finish("busy too");
+  script_.wait_until_begun(4);
+  EXPECT_EQ(script_.begun()[2], "first of p");
+  EXPECT_EQ(script_.begun()[3], "first of q");
+  for (const char* name : {"first of p", "second of p", "first of q"}) script_.finish(name);
+  for (auto& one : answers) EXPECT_TRUE(one.get());
+}
+
 TEST_F(GymTest, ATargetThatTheGymLacksIsNamed) {
   EvalRequest cuda = request("a");
   cuda.options.target = task::Target::kCuda;

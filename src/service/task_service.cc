@@ -158,9 +158,11 @@ void TaskService::round(Call first) {
 
 std::vector<Lease> TaskService::lease_all(const LeaseCall& call, TaskTable::Time now) {
   std::vector<Lease> out;
+  std::string problem = call.problem;
   while (out.size() < call.most) {
-    auto lease = table_.lease(call.worker, name_in(call, out.size()), now, call.problem, call.can);
+    auto lease = table_.lease(call.worker, name_in(call, out.size()), now, problem, call.can);
     if (!lease) break;
+    problem = table_.problem_of(lease->job);  // the worker will have opened it
     out.push_back(std::move(*lease));
   }
   return out;

@@ -158,6 +158,8 @@ class TaskTable {
   // can: tasks that need more are left for others.
   std::optional<Lease> lease(const std::string& worker, const std::string& name, Time now,
                              const std::string& problem = {}, const Abilities& can = {});
+  // The problem's hash; empty where the request has none. The job is there.
+  const std::string& problem_of(JobId job) const { return jobs_.at(job).row.problem; }
   // Requests of waiting jobs that nobody was told of yet, those first that go first: for workers
   // that compile ahead. The jobs stay where they are.
   std::vector<std::string> to_compile(std::size_t most, const Abilities& can);

@@ -1,5 +1,6 @@
 // A data set: every result goes to files as soon as it is there; a summary at the end.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -142,6 +143,9 @@ class EvalRun {
     Judging work;
     work.count = open_.size();
     work.jobs = command_.jobs;
+    // A service's workers have sessions of their own, and its queue knows which.
+    if (command_.judge.url.empty())
+      std::ranges::transform(open_, std::back_inserter(work.groups), &Pair::problem);
     work.request = [this](std::size_t index) {
       gym::EvalRequest request;
       request.problem = problem(open_[index]);

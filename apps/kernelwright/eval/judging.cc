@@ -1,26 +1,33 @@
-// Threads take indices from a counter; results pass through one lock.
+// Threads take indices in turns; results pass through one lock.
 #include "kernelwright/eval/judging.h"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <vector>
+#include <utility>
+
+#include "base/check.h"
+#include "kernelwright/eval/turns.h"
 
 namespace kw::front {
 
-Status run_all(std::size_t count, int jobs, const Work& work, const std::stop_token& stop) {
+Status run_all(std::size_t count, int jobs, const Work& work, const std::stop_token& stop,
+               std::vector<std::size_t> groups) {
+  groups.resize(groups.empty() ? count : groups.size());
+  KW_CHECK(groups.size() == count);
   std::stop_source ending;
   std::stop_callback forward(stop, [&] { ending.request_stop(); });
-  std::atomic<std::size_t> next{0};
+  Turns turns(groups);
   std::mutex mutex;
   std::optional<Error> failure;  // guarded by mutex
   auto run = [&] {
+    std::optional<std::size_t> group;
     while (!ending.stop_requested()) {
-      std::size_t index = next.fetch_add(1);
-      if (index >= count) return;
-      Finish finish = work(index, ending.get_token());
+      const auto turn = turns.next(group);
+      if (!turn) return;
+      group = turn->group;
+      Finish finish = work(turn->index, ending.get_token());
       std::lock_guard lock(mutex);
       // A judgement that was cut short by another failure says nothing.
       if (failure) return;
@@ -47,7 +54,7 @@ Status judge_all(gym::Judge& judge, const Judging& work, const std::stop_token& 
       return work.done(index, std::move(verdict));
     };
   };
-  return run_all(work.count, work.jobs, one, stop);
+  return run_all(work.count, work.jobs, one, stop, work.groups);
 }
 
 }  // namespace kw::front

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <stop_token>
+#include <vector>
 
 #include "base/result.h"
 #include "kernelwright/services.h"
@@ -17,11 +18,16 @@ using Work = std::function<Finish(std::size_t index, std::stop_token stop)>;
 // order of completion. An error of a Finish ends everything: what is in flight is stopped, nothing
 // new begins, and run_all returns the error. Returns when all is done or, after a stop, when what
 // was in flight is: kCancelled then.
-Status run_all(std::size_t count, int jobs, const Work& work, const std::stop_token& stop);
+// groups: as in Judging.
+Status run_all(std::size_t count, int jobs, const Work& work, const std::stop_token& stop,
+               std::vector<std::size_t> groups = {});
 
 struct Judging {
   std::size_t count = 0;
   int jobs = 1;
+  // A group for each index: judgements of one group can share a session, and turns.h says their
+  // order. Empty: all are judged in the order of their indices.
+  std::vector<std::size_t> groups = {};
   std::function<gym::EvalRequest(std::size_t)>
       request;  // called once for each index below count, from any thread
   std::function<Status(std::size_t, Result<task::Verdict>)> done;

@@ -334,7 +334,8 @@ JudgingContext Session::context_of(const MeasuringGoal& goal, TimingLease& lease
           backend_.clock(),
           backend_.machine(),
           roofline_,
-          backend_.gpu_busy()};
+          backend_.gpu_busy(),
+          &null_launch_of_plans_};
 }
 
 void Session::keep_resident(std::unique_ptr<Side> side, task::Outcome outcome) {

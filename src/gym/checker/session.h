@@ -95,6 +95,7 @@ class Session {
   AuditInstances audits_;
   HardCases hard_;
   std::optional<task::GpuRoofline> roofline_;
+  std::optional<NullLaunch> null_launch_of_plans_;
   std::unique_ptr<PairedMemory> memory_;
   std::unique_ptr<KernelBenchTrials> kernelbench_trials_;  // made when first needed
   std::unique_ptr<Side> baseline_;

@@ -246,6 +246,7 @@ class ResidentExecutor : public SessionTest {
   void SetUp() override {
     for (testing::ExecutorScript* script : {&backend_.baseline, &backend_.candidate})
       script->device_clock = true;
+    backend_.candidate.plan_call.emplace();
     backend_.candidate.next = &next_;
     ASSERT_TRUE(open(definition()));
     ASSERT_TRUE(start_baseline());
@@ -339,6 +340,21 @@ TEST_F(ResidentExecutor, MeasuresEmptyLaunchesOnce) {
   next_[1].null_wall = std::chrono::seconds(1);  // would show in the judgement's calibration
   EXPECT_EQ(judge_resident().value().cost.calibrate_ms, 0);
   EXPECT_EQ(judge_resident().value().cost.calibrate_ms, 0);
+}
+
+TEST_F(ResidentExecutor, AFreshContextTakesTheEmptyLaunchesOfTheFirst) {
+  backend_.candidate.null_wall = std::chrono::seconds(1);
+  const WorkloadReport report = judge().value();
+  EXPECT_EQ(report.cost.calibrate_ms, 0);
+  EXPECT_LT(report.null_launch_ns, 1000000000);
+}
+
+TEST_F(SessionTest, EachCandidateOfACpuHasItsOwnEmptyLaunches) {
+  ASSERT_TRUE(open(definition()));
+  ASSERT_TRUE(start_baseline());
+  ASSERT_TRUE(judge());
+  backend_.candidate.null_wall = std::chrono::seconds(1);
+  EXPECT_GT(judge().value().cost.calibrate_ms, 1000);
 }
 
 // An interpreter's candidate has no trials.

@@ -46,6 +46,11 @@ Status Side::calibrate() {
   return {};
 }
 
+void Side::calibrate_as(const NullLaunch& other) {
+  null_launch_ = other;
+  is_calibrated_ = true;
+}
+
 void Side::limit_null_launch(const Side& other) {
   null_launch_ = lesser(null_launch_, other.null_launch_);
 }

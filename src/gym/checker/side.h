@@ -46,6 +46,9 @@ class Side {
   // Measures what every launch costs by itself: on a quiet machine, before the first timed call.
   // Once is enough where a GPU keeps the time: then it only explains what is beside that.
   Status calibrate();
+  // Takes the empty launches of another executor of the same kind for its own.
+  void calibrate_as(const NullLaunch& other);
+  const NullLaunch& null_launch_parts() const { return null_launch_; }
   // Takes another program into the same executor; start() loads it. kUnsupported.
   Status replace(os::UniqueFd source) { return executor_->replace(std::move(source)); }
   // Until the next launch.

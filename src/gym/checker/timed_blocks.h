@@ -53,6 +53,7 @@ class TimedBlocks {
   };
 
   Status calibrate();
+  Status calibrate_candidate();
   using Phase = HardSchedule::Phase;
   Phase phase() const;
   // Two, or the first alone where nothing but a last hard call is wanted.

@@ -21,7 +21,7 @@ void SessionPool::give_back(const std::string& key, std::unique_ptr<BenchSession
   const std::uint64_t bytes = session->resident_bytes();
   idle_.push_front({key, std::move(session), bytes});
   held_ += bytes;
-  while (held_ > budget_ && idle_.size() > 1) {
+  while ((held_ > budget_ || idle_.size() > max_idle_) && idle_.size() > 1) {
     held_ -= idle_.back().bytes;
     dropped.splice(dropped.end(), idle_, std::prev(idle_.end()));
   }

@@ -70,6 +70,14 @@ TEST_F(SessionPoolTest, OneBeyondTheBudgetStaysAlone) {
   EXPECT_EQ(ended_, std::vector<std::string>{"small"});
 }
 
+TEST_F(SessionPoolTest, KeepsNoMoreThanItMay) {
+  SessionPool pool(1000, 2);
+  for (const char* key : {"a", "b", "c"})
+    pool.give_back(key, std::make_unique<PooledSession>(gpu_, key, ended_));
+  EXPECT_EQ(ended_, std::vector<std::string>{"a"});
+  EXPECT_TRUE(pool.contains("b") && pool.contains("c"));
+}
+
 // Two evaluations of the same workload may have had a session each.
 TEST_F(SessionPoolTest, TwoOfOneKeyAreTwo) {
   give_back("a", 10);

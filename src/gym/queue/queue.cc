@@ -87,8 +87,8 @@ void Queue::age(Time now) {
   }
 }
 
-// Among the tenants that used the least a late job goes first, then a preferred one, then the
-// oldest.
+// Among the tenants that used the least a late job goes first, then a preferred one. Then the
+// oldest job's bucket decides: its first job whose affinity no running job has, or the oldest.
 std::optional<Queue::JobId> Queue::chosen_in(Level& level, const Preferred& preferred,
                                              const Accepts& accepts) {
   const auto accepted = [&](const Bucket& bucket) {
@@ -96,7 +96,7 @@ std::optional<Queue::JobId> Queue::chosen_in(Level& level, const Preferred& pref
   };
   const auto used_by = [&](const Bucket& bucket) { return tenants_.at(bucket.account).used; };
   std::optional<Place> first;
-  std::optional<JobId> best;
+  std::optional<JobId> best, apart;
   for (auto row = level.order.begin(); row != level.order.end();) {
     const auto [place_now, bucket] = *row++;
     if (first && place_now.used != first->used) break;
@@ -107,14 +107,27 @@ std::optional<Queue::JobId> Queue::chosen_in(Level& level, const Preferred& pref
         row = level.order.find(bucket->place);
       continue;
     }
-    if (!first) first = place_now;
-    if (!first->has_no_late || !preferred) return first->first;
+    if (!first) {
+      first = place_now;
+      if (!first->has_no_late) return first->first;
+      apart = first_apart(*bucket);
+    }
+    if (!preferred) return apart;
     const std::optional<JobId> found = preferred(*bucket);
     if (found) best = std::min(best.value_or(*found), *found);
   }
-  if (best) return best;
-  if (!first) return std::nullopt;
-  return first->first;
+  return best ? best : apart;
+}
+
+Queue::JobId Queue::first_apart(const Bucket& bucket) const {
+  std::optional<JobId> found;
+  std::size_t looked_at = 0;
+  for (const auto& [affinity, ids] : bucket.by_affinity) {
+    if (looked_at++ == kMaxLookedAt) break;
+    if (running_.contains({bucket.account.first, affinity})) continue;
+    found = std::min(found.value_or(*ids.begin()), *ids.begin());
+  }
+  return found.value_or(*bucket.rest.begin());
 }
 
 std::optional<Queue::JobId> Queue::chosen(const Preferred& preferred, const Accepts& accepts) {
@@ -137,8 +150,19 @@ std::optional<Queue::JobId> Queue::start_chosen(const Preferred& preferred,
   count_overtaken(*id, job, accepts);
   charge(job);
   end_waiting(*id, job);
-  job.is_running = true;
+  begin_running(job);
   return id;
+}
+
+void Queue::begin_running(Job& job) {
+  job.is_running = true;
+  if (!job.affinity.empty()) ++running_[{job.account.first, job.affinity}];
+}
+
+void Queue::end_running(Job& job) {
+  job.is_running = false;
+  const auto found = running_.find({job.account.first, job.affinity});
+  if (found != running_.end() && --found->second == 0) running_.erase(found);
 }
 
 void Queue::charge(Job& job) {
@@ -281,12 +305,12 @@ bool Queue::give_back(JobId id, std::optional<Cost> cost) {
   KW_CHECK(found != jobs_.end() && found->second.is_running);
   Job& job = found->second;
   settle(job, cost);
+  end_running(job);
   if (job.is_stopped) {
     forget_idle(job.account);
     jobs_.erase(found);
     return false;
   }
-  job.is_running = false;
   begin_waiting(id, job);
   return true;
 }
@@ -296,6 +320,7 @@ std::vector<Queue::TicketId> Queue::finish(JobId id, std::optional<Cost> took) {
   KW_CHECK(found != jobs_.end() && found->second.is_running);
   if (took) estimates_.add(found->second.affinity, *took);
   settle(found->second, took);
+  end_running(found->second);
   forget_idle(found->second.account);
   forget_key(found->second, id);
   std::vector<TicketId> out = std::move(found->second.tickets);
@@ -385,7 +410,7 @@ void Queue::put(JobId id, const Job& job) {
     bucket.late.insert(id);
   } else {
     bucket.rest.insert(id);
-    if (!job.affinity.empty()) bucket.by_affinity[job.affinity].insert(id);
+    bucket.by_affinity[job.affinity].insert(id);
   }
   place(level, bucket);
 }

@@ -8,8 +8,9 @@
 //
 // Order: the highest priority first; a job that has aged is before all of them. Among equal ones
 // the tenant that has had the least time of judging for its weight, counted from when it last had
-// nothing waiting; then a job that the caller prefers (its session is open); then the oldest. A job
-// that preferred ones have overtaken kMaxOvertaken times goes before them.
+// nothing waiting; then a job that the caller prefers (its session is open); then, of this tenant's
+// jobs of the kind of its oldest, one whose affinity no running job has; then the oldest. A job
+// that others have overtaken kMaxOvertaken times goes before them.
 //
 // A start costs its tenant what the job is expected to take. When it ends, it costs what it took
 // instead. A tenant that comes begins at the virtual time: at the least that a waiting tenant has
@@ -22,8 +23,7 @@
 //
 // Waiting jobs lie in buckets, one for each priority, pool, tenant and kind, and the buckets of a
 // priority and pool are ordered by what their tenants have had. So no call looks at every waiting
-// job. What start()
-// counts as overtaken costs each job at most kMaxOvertaken steps in its life.
+// job. What start() counts as overtaken costs each job at most kMaxOvertaken steps in its life.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -49,12 +49,15 @@ class Queue {
   using Time = std::chrono::steady_clock::time_point;
   using TicketId = std::uint64_t;
   using JobId = std::uint64_t;
-  static constexpr int kMaxOvertaken = 16;
+  // More than the candidates of a problem are, usually: whose session is open goes on with them.
+  static constexpr int kMaxOvertaken = 64;
+  // A start looks at so many affinities of a bucket for one that no running job has.
+  static constexpr std::size_t kMaxLookedAt = 64;
 
   struct Wish {
     std::string key = {};  // the same key asks for the same judgement
     std::string tenant = {};
-    std::string affinity = {};  // for start_with(): the problem, for example
+    std::string affinity = {};  // the problem, for example; jobs with the same one share a session
     int priority = 0;           // the higher, the earlier; a job has the highest of its tickets
     int weight = 1;             // of the tenant, from 1 on: its share beside other tenants
     std::string pool = {};      // what the job is judged on, such as the target
@@ -179,7 +182,7 @@ class Queue {
     Account account;
     std::string kind;
     OrderedSet<JobId> late, rest;                        // late: overtaken too often
-    std::map<std::string, std::set<JobId>> by_affinity;  // of rest
+    std::map<std::string, std::set<JobId>> by_affinity;  // of rest; those without one too
     Place place;
   };
   // A Level has the waiting jobs of one priority and pool.
@@ -191,6 +194,8 @@ class Queue {
     std::set<std::pair<std::uint64_t, std::string>> waiting_tenants = {};  // with Tenant::had()
     std::uint64_t virtual_time = 0;
   };
+  // The first job of a bucket's rest whose affinity no running job has, or else the first of all.
+  JobId first_apart(const Bucket& bucket) const;
   // The first preferred job of a bucket's rest.
   using Preferred = std::function<std::optional<JobId>(const Bucket&)>;
 
@@ -208,6 +213,8 @@ class Queue {
   static void advance(Pool& pool);
   void forgive(const std::string& pool);
   void charge(Job& job);
+  void begin_running(Job& job);
+  void end_running(Job& job);
   void settle(Job& job, std::optional<Cost> cost);
   void forget_idle(const Account& account);
   Cost work_of(const Bucket& bucket, std::size_t jobs) const;
@@ -228,6 +235,7 @@ class Queue {
   std::map<std::string, Pool> pools_;
   std::set<std::pair<Time, JobId>> ages_;  // of waiting jobs that will age
   CostEstimates estimates_;
+  std::map<std::pair<std::string, std::string>, int> running_;  // by pool and affinity: how many
   std::map<int, std::map<std::string, Level>, std::greater<>> levels_;  // by priority and pool
   OrderedSet<std::pair<int, JobId>> waiting_;                           // -priority, id
 };

@@ -17,9 +17,11 @@ class Histories {
         tenants_(1 + below(4)),
         levels_(1 + below(3)),
         pools_(1 + below(2)),
-        kinds_(1 + below(3)) {}
+        kinds_(1 + below(3)),
+        is_crowded_(seed % 4 == 0) {}
 
   void step() {
+    if (is_crowded_ && below(2) == 0) return submit();
     switch (below(12)) {
       case 0:
       case 1:
@@ -36,7 +38,7 @@ class Histories {
         return started(queue_.start(preferred), naive_.start(preferred));
       }
       case 7: {
-        const std::string affinity = below(4) == 0 ? "" : fmt::format("p{}", below(4));
+        const std::string affinity = below(4) == 0 ? "" : problem();
         const std::string without = fmt::format("{}", below(4));  // of kinds; 3: takes all
         const Queue::Accepts accepts = [&](const std::string& pool, const std::string& kind) {
           return kind != without && (without != "2" || pool == "0");
@@ -66,12 +68,17 @@ class Histories {
   int starts = 0;
 
  private:
-  unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
+  unsigned below(std::size_t n) { return static_cast<unsigned>(random_() % n); }
+
+  // A crowd has more of them than a start looks at.
+  std::string problem() {
+    return fmt::format("p{}", below(is_crowded_ ? 2 * Queue::kMaxLookedAt : 4));
+  }
 
   void submit() {
-    Queue::Wish wish{.key = fmt::format("k{}", below(60)),
+    Queue::Wish wish{.key = fmt::format("k{}", below(is_crowded_ ? 5000 : 60)),
                      .tenant = fmt::format("t{}", below(tenants_))};
-    wish.affinity = below(3) == 0 ? "" : fmt::format("p{}", below(4));
+    wish.affinity = below(3) == 0 ? "" : problem();
     wish.priority = static_cast<int>(below(levels_)) - 1;
     wish.pool = fmt::format("{}", below(pools_));
     wish.kind = fmt::format("{}", below(kinds_));
@@ -128,6 +135,7 @@ class Histories {
 
   std::mt19937 random_;
   const unsigned tenants_, levels_, pools_, kinds_;
+  const bool is_crowded_;
   Queue::Time now_{};
   Queue queue_;
   NaiveQueue naive_;

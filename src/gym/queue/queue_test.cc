@@ -23,6 +23,9 @@ class QueueTest : public testing::Test {
   Queue::Accepted add(const std::string& key, int priority = 0, const std::string& tenant = "") {
     return queue_.submit({.key = key, .tenant = tenant, .priority = priority});
   }
+  Queue::Accepted add_of(const std::string& problem) {
+    return queue_.submit({.key = std::to_string(added_++), .affinity = problem});
+  }
   Queue::Accepted add_until(const std::string& key, int seconds) {
     return queue_.submit({.key = key, .deadline = at(seconds)});
   }
@@ -32,6 +35,7 @@ class QueueTest : public testing::Test {
   }
 
   Queue queue_;
+  int added_ = 0;
 };
 
 TEST_F(QueueTest, JobsBeginInTheirOrder) {
@@ -155,6 +159,47 @@ TEST_F(QueueTest, APreferredJobGoesFirstButNotForEver) {
   const auto warm = add("warm");
   EXPECT_EQ(start_preferring(warm.job), first.job);
   EXPECT_EQ(start_preferring(warm.job), warm.job);
+}
+
+TEST_F(QueueTest, ProblemsThatNobodyJudgesGoFirst) {
+  std::vector<JobId> jobs;
+  for (const char* problem : {"p", "p", "q", "p", "", "q"}) jobs.push_back(add_of(problem).job);
+  EXPECT_EQ(start(), jobs[0]);
+  EXPECT_EQ(start(), jobs[2]);
+  EXPECT_EQ(start(), jobs[4]);
+  EXPECT_EQ(start(), jobs[1]);  // all that is left is like a running one: the oldest
+  queue_.finish(jobs[2]);
+  EXPECT_EQ(start(), jobs[5]);
+  EXPECT_EQ(start(), jobs[3]);
+}
+
+TEST_F(QueueTest, AJobThatIsGivenBackIsJudgedByNobody) {
+  const auto first = add_of("p"), second = add_of("q"), third = add_of("p");
+  EXPECT_EQ(start(), first.job);
+  queue_.give_back(first.job);
+  EXPECT_EQ(queue_.start_with("q"), second.job);
+  EXPECT_EQ(start(), first.job);
+  EXPECT_EQ(start(), third.job);
+}
+
+// Otherwise one that nobody goes on with, as it is of another kind, might wait for ever.
+TEST_F(QueueTest, AJobLikeARunningOneGoesFirstOnceItIsLate) {
+  const auto first = add_of("p"), second = add_of("p");
+  EXPECT_EQ(start(), first.job);
+  for (int i = 0; i < Queue::kMaxOvertaken; ++i) {
+    const auto other = add_of("q" + std::to_string(i));
+    ASSERT_EQ(start(), other.job) << i;
+  }
+  add_of("r");
+  EXPECT_EQ(start(), second.job);
+}
+
+TEST_F(QueueTest, ManyCandidatesOfAProblemDoNotHideTheNextOne) {
+  std::vector<JobId> jobs;
+  for (std::size_t i = 0; i < 2 * Queue::kMaxLookedAt; ++i) jobs.push_back(add_of("p").job);
+  const auto other = add_of("q");
+  EXPECT_EQ(start(), jobs[0]);
+  EXPECT_EQ(start(), other.job);
 }
 
 TEST_F(QueueTest, PreferenceIsLessThanPriority) {

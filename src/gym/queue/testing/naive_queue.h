@@ -64,15 +64,18 @@ class NaiveQueue {
     std::map<std::string, Place> best;  // by pool
     for (const auto& [id, job] : jobs_) {
       if (job.is_running || !is_accepted(job, accepts)) continue;
-      const bool is_late = job.overtaken >= Queue::kMaxOvertaken;
-      const bool is_first = is_late || (is_preferred && is_preferred(id));
-      const Place place{-priority(job), tenants_.at(job.account).used(), !is_late, !is_first, id};
+      const bool is_first = is_late(job) || (is_preferred && is_preferred(id));
+      const Place place{-priority(job), tenants_.at(job.account).used(), !is_late(job), !is_first,
+                        id};
       const auto& [row, is_new] = best.emplace(job.account.first, place);
       row->second = std::min(row->second, place);
     }
     std::optional<std::pair<int, JobId>> oldest;
     for (const auto& [pool, place] : best) {
-      const std::pair each(std::get<0>(place), std::get<4>(place));
+      const bool is_oldest =
+          std::get<2>(place) && std::get<3>(place);  // neither late nor preferred
+      const JobId first = std::get<4>(place);
+      const std::pair each(std::get<0>(place), is_oldest ? first_apart(first) : first);
       oldest = std::min(oldest.value_or(each), each);
     }
     if (!oldest) return std::nullopt;
@@ -163,6 +166,31 @@ class NaiveQueue {
     for (const auto& [ticket, priority] : job.tickets) out = std::max(out, priority);
     return out;
   }
+  bool is_like_running(const Job& job) const {
+    return !job.affinity.empty() && std::ranges::any_of(jobs_, [&](const auto& row) {
+      return row.second.is_running && row.second.account.first == job.account.first &&
+             row.second.affinity == job.affinity;
+    });
+  }
+  // The oldest job of the same tenant, priority and kind whose affinity no running job has, of the
+  // first affinities by name; `oldest` where there is none.
+  JobId first_apart(JobId oldest) const {
+    const Job& first = jobs_.at(oldest);
+    std::map<std::string, JobId> by_affinity;
+    for (const auto& [id, job] : jobs_) {
+      if (!job.is_running && !is_late(job) && job.account == first.account &&
+          job.kind == first.kind && priority(job) == priority(first))
+        by_affinity.emplace(job.affinity, id);
+    }
+    std::optional<JobId> found;
+    std::size_t looked_at = 0;
+    for (const auto& [affinity, id] : by_affinity) {
+      if (looked_at++ == Queue::kMaxLookedAt) break;
+      if (!is_like_running(jobs_.at(id))) found = std::min(found.value_or(id), id);
+    }
+    return found.value_or(oldest);
+  }
+  static bool is_late(const Job& job) { return job.overtaken >= Queue::kMaxOvertaken; }
   static bool is_accepted(const Job& job, const Queue::Accepts& accepts) {
     return !accepts || accepts(job.account.first, job.kind);
   }
