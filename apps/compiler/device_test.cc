@@ -4,6 +4,7 @@
 
 #include "cuda/library.h"
 #include "gym/compile/cubin.h"
+#include "gym/compile/shared_object.h"
 #include "task/candidate_source.h"
 #include "testing/build_stage.h"
 

@@ -105,8 +105,8 @@ Forwarder::~Forwarder() {
 
 Status Forwarder::forward_to(const std::string& url, const std::string& certificate) {
   KW_TRY(Url origin, parse_url(url));
-  if (origin.target != "/")
-    return fail(ErrorCode::kInvalidArgument, "the URL of a server has no path");
+  const bool has_path = origin.target.size() > 1;
+  if (has_path) return fail(ErrorCode::kInvalidArgument, "the URL of a server has no path");
   TlsContext tls;
   if (origin.scheme == "https" && !certificate.empty()) {
     KW_TRY(tls, make_client_tls_of(certificate));

@@ -234,6 +234,17 @@ Json to_json(const TensorSpec& tensor) {
   return out;
 }
 
+// The definition's constant, or else what the values say.
+std::optional<std::int64_t> size_along(const std::string& name, const Definition& definition,
+                                       const AxisValues& values) {
+  const Axis* axis = find_axis(definition.axes, name);
+  if (axis != nullptr && axis->value) return axis->value;
+  const auto found =
+      std::ranges::find_if(values, [&](const auto& value) { return value.first == name; });
+  if (found == values.end()) return std::nullopt;
+  return found->second;
+}
+
 }  // namespace
 
 Json to_json(const Definition& definition) {
@@ -306,11 +317,7 @@ Result<std::int64_t> tensor_bytes(const TensorSpec& tensor, const Definition& de
   auto bytes = static_cast<std::int64_t>(size_of(tensor.dtype));
   std::vector<std::string> factors;
   for (const std::string& name : *tensor.shape) {
-    const Axis* axis = find_axis(definition.axes, name);
-    std::optional<std::int64_t> size = axis == nullptr ? std::nullopt : axis->value;
-    for (const auto& [known, value] : values) {
-      if (!size && known == name) size = value;
-    }
+    const std::optional<std::int64_t> size = size_along(name, definition, values);
     if (!size) return fail(ErrorCode::kInvalidArgument, "axis \"{}\" has no value", name);
     factors.push_back(fmt::format("{}={}", name, *size));
     if (__builtin_mul_overflow(bytes, *size, &bytes) || bytes > kMaxTensorBytes) {
