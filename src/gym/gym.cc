@@ -21,7 +21,7 @@ tl::unexpected<Error> unavailable(task::Target target) {
               to_string(target));
 }
 
-// Of jobs that can be judged in the same sessions.
+// Jobs with the same one can be judged in the same sessions, where their options allow it.
 std::string affinity_of(const EvalRequest& request) {
   return fmt::format("{} {}", to_string(request.options.target), request.problem.hash);
 }

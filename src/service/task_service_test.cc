@@ -54,6 +54,20 @@ class TaskServiceTest : public testing::Test {
   TicketId ticket = 0;
 };
 
+// A worker opens each problem that it is given.
+TEST_F(TaskServiceTest, SeveralTasksForOneWorkerAreOfOneProblem) {
+  for (const char* key : {"p 1", "q 1", "p 2", "q 2"})
+    service->submit(
+        {{.key = key, .problem = std::string(1, key[0]), .problem_text = "{}", .request = key}},
+        [](const auto&) {});
+  std::vector<std::string> given;
+  service->lease({.worker = "w", .most = 2}, {}, [&](const auto& leases) {
+    for (const Lease& each : *leases) given.push_back(each.request);
+  });
+  turn();
+  EXPECT_EQ(given, (std::vector<std::string>{"p 1", "p 2"}));
+}
+
 TEST(TaskServiceStart, RowsThatDoNotBelongTogetherAreRefused) {
   auto storage = std::make_unique<MemoryStorage>();
   ASSERT_TRUE(storage->commit({.tickets = {{.id = 4, .job = 3}}}));

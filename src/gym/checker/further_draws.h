@@ -33,7 +33,7 @@ class FurtherDraws {
   const std::optional<task::Borderline>& borderline() const { return borderline_; }
 
  private:
-  // What was near its budget, or is by the draw that a doubt brings about.
+  // Tells what was near its budget, or is by the draw that a doubt brings about.
   Result<std::optional<NearBudget>> near_budget();
   Result<double> draw(std::size_t number, std::optional<std::size_t> hard);
   Result<task::Borderline> draw_all(NearBudget& near);

@@ -50,8 +50,8 @@ struct JudgingContext {
   // The GPU allows this for the workload; nullopt: it is not known, or there is no GPU.
   std::optional<task::GpuRoofline> roofline = std::nullopt;
   const BusyTime* gpu_busy = nullptr;  // backend.h
-  // What an empty launch takes in an executor of plans, which are all alike, once it is measured;
-  // null: each executor is measured.
+  // Holds what an empty launch takes in an executor of plans, which are all alike, once it is
+  // measured; null: each executor is measured.
   std::optional<NullLaunch>* null_launch_of_plans = nullptr;
 };
 

@@ -49,7 +49,7 @@ class Queue {
   using Time = std::chrono::steady_clock::time_point;
   using TicketId = std::uint64_t;
   using JobId = std::uint64_t;
-  // More than the candidates of a problem are, usually: whose session is open goes on with them.
+  // A problem usually has fewer candidates, so that who has its session open judges them all.
   static constexpr int kMaxOvertaken = 64;
   // A start looks at so many affinities of a bucket for one that no running job has.
   static constexpr std::size_t kMaxLookedAt = 64;
@@ -194,7 +194,7 @@ class Queue {
     std::set<std::pair<std::uint64_t, std::string>> waiting_tenants = {};  // with Tenant::had()
     std::uint64_t virtual_time = 0;
   };
-  // The first job of a bucket's rest whose affinity no running job has, or else the first of all.
+  // Finds the first job of a bucket's rest whose affinity no running job has, or else the first.
   JobId first_apart(const Bucket& bucket) const;
   // The first preferred job of a bucket's rest.
   using Preferred = std::function<std::optional<JobId>(const Bucket&)>;
