@@ -259,6 +259,7 @@ class Oracle:
         chosen.device = device
         seed, scale = body.get("perturb_seed", 0), body.get("perturb_scale", 0)
         generator = torch.Generator(device or "cpu").manual_seed(seed)
+        chosen.generator = generator if seed else None
 
         def change(tensor):
             own = chosen.convert(tensor)

@@ -31,6 +31,7 @@ class Precision:
         self._mapping = mapping
         self._rounding = rounding
         self.device = None  # where it computes: torch.device; None: where the tensors are
+        self.generator = None  # torch.Generator of a perturbed run
 
     def convert(self, tensor):
         tensor = tensor.detach()
@@ -55,7 +56,7 @@ class _Second(Precision):
     """The declared precision, computed by other operators."""
 
     def scope(self):
-        return second_implementation.scope()
+        return second_implementation.scope(self.generator)
 
 
 def declared():

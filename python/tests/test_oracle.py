@@ -471,6 +471,28 @@ class PrecisionTest(OracleTest):
                 torch.testing.assert_close(second, first[i].double(), rtol=1e-4, atol=1e-4)
                 self.assertIs(not torch.equal(second, first[i].double()), differs)
 
+    def test_a_perturbed_second_run_sums_in_an_order_of_its_own(self):
+        torch.manual_seed(5)
+        sums = ["x @ self.w", "torch.bmm(x.view(1, 2, 256), self.w.view(1, 256, 4))", "x.sum(1)", "x.mean(1)"]
+        sums.append("self.conv(x.view(1, 256, 2, 1)).flatten(1)")
+        asker = self.with_input(
+            "return " + ", ".join(sums),
+            100 + torch.randn(2, 256),
+            init="self.w = nn.Parameter(100 + torch.randn(256, 4)); self.conv = nn.Conv2d(256, 8, 1)",
+            inputs="torch.rand(2, 256)",
+        )
+
+        def second(i, seed):  # inputs stay as they are
+            return asker.output("second", i, perturb_seed=seed, perturb_scale=0.0)
+
+        for i, text in enumerate(sums):
+            with self.subTest(text):
+                runs = [second(i, seed) for seed in range(8)]
+                self.assertTrue(torch.equal(second(i, 3), runs[3]))
+                self.assertGreater(len({tuple(run.flatten().tolist()) for run in runs}), 4)
+                for run in runs[1:]:
+                    torch.testing.assert_close(run, runs[0], rtol=1e-5, atol=1e-3)
+
     def test_the_second_implementation_runs_what_float64_does_not(self):
         x = torch.randn(4, 6)
         asker = self.with_input("return (x.view(torch.int32) & 0x7fffffff).view(torch.float32)", x)

@@ -4,6 +4,6 @@
 namespace kw::gym {
 
 // In evidence, caches and resume keys. Raised when a rule changes.
-inline constexpr int kGymVersion = 20;
+inline constexpr int kGymVersion = 21;
 
 }  // namespace kw::gym

@@ -172,6 +172,14 @@ TEST_F(JudgedOutputsTest, AnErrorNearItsBudgetIsJudgedOnceMoreAndAFarOneIsNot) {
   EXPECT_GE(near_runs, new_runs() + kPerturbedRunsToConvict.count);
 }
 
+// Roundings that agree say nothing about how far the next is off.
+TEST_F(JudgedOutputsTest, WhereTheReferenceRoundsAFarErrorIsJudgedOnceMoreToo) {
+  workload_.oracle.refuse(Precision::kFloat64);
+  const auto far = compared([](const ScriptedCall& call) { call.y()[5] += 1e4F; });
+  EXPECT_EQ(far->outcome(), Outcome::kWrongValue);
+  EXPECT_GE(new_runs(), static_cast<std::size_t>(kPerturbedRunsToConvict.count));
+}
+
 // One call that an audit has judged: of this error in one element, and a share of it in all others.
 // Inputs and perturbed runs are the same each time.
 std::unique_ptr<FakeJudgement> JudgedOutputsTest::audited(float error, float share_of_others) {

@@ -193,7 +193,7 @@ Result<InstanceBudget> OutputChecker::budget(std::size_t output, const Instance&
                                              bool is_uneven) const {
   const Plan& plan = plans_[output];
   const TensorView trusted = view(output, instance, instance.trusted[output]);
-  OracleRun run{doubles(instance.exact[output]), trusted, {}};
+  OracleRun run{doubles(instance.exact[output]), trusted, {}, instance.is_rounded};
   for (const Instance::Outputs& moved : instance.perturbed)
     run.perturbed.push_back(doubles(moved[output]));
   return InstanceBudget::make({plan.argument->dtype,

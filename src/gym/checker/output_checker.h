@@ -28,6 +28,8 @@ struct Instance {
   Outputs trusted;                             // declared dtype
   Outputs exact;                               // float64; int64 for integers and booleans
   std::vector<Outputs> perturbed;  // float64 runs, every floating input moved by one eps
+  // True where exact and perturbed are runs at the declared precision (Precision::kSecond).
+  bool is_rounded = false;
   // All of these hold only a part of large outputs.
   Selections selected;
 

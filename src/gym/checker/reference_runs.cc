@@ -98,13 +98,13 @@ Result<OracleAnswer> ReferenceRuns::run_exact(const TensorMemory& inputs, Instan
 Result<OracleAnswer> ReferenceRuns::run_perturbed(const TensorMemory& inputs,
                                                   PerturbedRuns perturbed, Instance& instance) {
   std::vector<Instance::Outputs>& outputs = instance.perturbed;
-  // The first two runs move inputs only, to show how many inputs stand behind an element. Where
-  // results are rounded they do not show that, and one such run is enough.
+  // The first two runs move inputs only, to show how many inputs stand behind an element. Runs that
+  // round do not show that: of those that would move inputs alone, one is enough.
   int unmoved_functions = perturbed.move_functions ? 2 : perturbed.count;
-  if (exact_precision_ == Precision::kSecond) {
+  instance.is_rounded = exact_precision_ == Precision::kSecond;
+  if (instance.is_rounded && perturbed.move_functions) unmoved_functions = 0;
+  if (instance.is_rounded && !perturbed.move_functions)
     perturbed.count = std::min(perturbed.count, 1);
-    if (perturbed.move_functions) unmoved_functions = 0;
-  }
   OracleAnswer answer;
   for (int i = 0; answer.ok && !checker_->steps().empty() && i < perturbed.count; ++i) {
     outputs.emplace_back();

@@ -105,8 +105,21 @@ TEST(ReferenceRuns, AReferenceThatDoesNotRunInFloat64IsComparedWithAnotherImplem
   Instance instance;
   ASSERT_TRUE(run(workload, instance, {.count = 2}).value().ok);
   EXPECT_EQ(workload.reference.exact_precision(), kSecond);
+  EXPECT_TRUE(instance.is_rounded);
   // One moved run is enough where results are rounded.
   EXPECT_EQ(precisions(workload), (std::vector{kDeclared, kFloat64, kSecond, kSecond}));
+}
+
+// Three roundings of a near tie may agree by luck: to convict takes as many runs as in float64.
+TEST(ReferenceRuns, RunsThatRoundMoveFunctionsFromTheFirst) {
+  FakeWorkload workload;
+  workload.oracle.refuse(kFloat64);
+  Instance instance;
+  ASSERT_TRUE(run(workload, instance, kPerturbedRunsToConvict).value().ok);
+  EXPECT_EQ(instance.perturbed.size(), static_cast<std::size_t>(kPerturbedRunsToConvict.count));
+  int moved = 0;
+  for (const Oracle::Run& how : workload.oracle.runs()) moved += how.function_scale > 0 ? 1 : 0;
+  EXPECT_EQ(moved, kPerturbedRunsToConvict.count);
 }
 
 TEST(ReferenceRuns, NeitherFloat64NorAnotherImplementation) {

@@ -158,7 +158,7 @@ void InstanceBudget::learn_plateau() {
 void InstanceBudget::learn_terms() {
   terms_ = std::clamp(static_cast<double>(spec_.reduction_length), 0.0, kMaxTerms);
   double eps = tensor::epsilon_of(spec_.dtype);
-  if (run_.perturbed.size() >= 2 && !spec_.uneven) {
+  if (run_.perturbed.size() >= 2 && !spec_.uneven && !run_.is_rounded) {
     std::optional<double>
         most;  // unset: sums of what comparisons decided, say, which nothing moves
     for (std::size_t r = 0; r < slices_.rows && most.value_or(0) < terms_; ++r) {

@@ -74,6 +74,9 @@ struct OracleRun {
   // float64 runs, every input times 1 +- eps of the output's dtype at random; those after the first
   // two may move the results of elementary functions too
   std::vector<std::span<const double>> perturbed;
+  // True where exact and perturbed are runs at the declared precision instead: each has rounding of
+  // its own, so they cannot tell how many inputs stand behind an element.
+  bool is_rounded = false;
 };
 
 struct OutputSpec {

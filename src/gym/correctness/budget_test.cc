@@ -112,6 +112,26 @@ bool allows_on_plateau(float value) {
   return static_cast<double>(value) <= allowed[5];
 }
 
+// Both runs move each element alike, as one input behind each would.
+double terms_where_runs_agree(bool is_rounded) {
+  constexpr std::size_t kElements = 64;
+  const std::vector<std::int64_t> shape = {kElements};
+  const std::vector<double> exact(kElements, 1), moved(kElements, 1 + 0x1p-23);
+  const std::vector<float> trusted(kElements, 1);
+  OracleRun run{exact,
+                {tensor::DType::kFloat32, shape, std::as_bytes(std::span(trusted))},
+                {moved, moved},
+                is_rounded};
+  auto budget = InstanceBudget::make({tensor::DType::kFloat32, shape, 100}, std::move(run));
+  EXPECT_TRUE(budget) << budget.error().message();
+  return budget->terms();
+}
+
+TEST(Terms, RunsThatRoundDoNotTellThem) {
+  EXPECT_EQ(terms_where_runs_agree(false), 0);
+  EXPECT_EQ(terms_where_runs_agree(true), 100);
+}
+
 TEST(PlateauBudget, RoundingMayCrossTheEdge) {
   EXPECT_TRUE(allows_on_plateau(3e-7F));
   EXPECT_FALSE(allows_on_plateau(1e-3F));
