@@ -125,8 +125,8 @@ TEST_F(EvidenceVerdictTest, AnErrorBeyondItsBudgetPassesOnlyWhereAFurtherDrawDoe
   EXPECT_EQ(outcome(1.05, {1.05, {0.5}}), Outcome::kWrongValue);
   EXPECT_EQ(outcome(1.05, {1.05, {0.5, 1.2}}), Outcome::kWrongValue);
   EXPECT_EQ(outcome(1.4, {1.4, {0.5, 0.5}}), Outcome::kPassed);
-  EXPECT_EQ(outcome(1.6, {1.05, {0.5, 0.5}}), Outcome::kWrongValue);
-  EXPECT_EQ(outcome(1.05, {1.6, {0.5, 0.5}}), Outcome::kWrongValue);
+  EXPECT_EQ(outcome(4.1, {1.05, {0.5, 0.5}}), Outcome::kWrongValue);
+  EXPECT_EQ(outcome(1.05, {4.1, {0.5, 0.5}}), Outcome::kWrongValue);
   EXPECT_EQ(outcome(1.05, {1.05, {0.5, -1}}), Outcome::kWrongValue);
 }
 

@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 using testing::ScriptedCall;
 
 constexpr int kChecked = 3;  // calls before the further draws
-constexpr double kPasses = 0.5, kNearPass = 0.95, kNearFailure = 1.05, kFar = 1.2, kFarther = 1.7;
+constexpr double kPasses = 0.5, kNearPass = 0.95, kNearFailure = 1.05, kFar = 1.2, kFarther = 5;
 
 // Errors of one element by call: of all checked ones, and of the two further draws.
 struct Planted {

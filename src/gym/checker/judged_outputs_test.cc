@@ -220,7 +220,7 @@ TEST_F(JudgedOutputsTest, AnErrorNearItsBudgetDecidesNothing) {
 
 TEST_F(JudgedOutputsTest, AnErrorFurtherBeyondOrOfAWholeTileConvictsAtOnce) {
   const float near = error_of(0.92);
-  const auto far = audited(1.8F * near);
+  const auto far = audited(4.8F * near);
   EXPECT_EQ(far->outcome(), Outcome::kWrongValue);
   EXPECT_FALSE(far->calls.outputs().take_near_budget());
   const auto tile = audited(near, 0.7F);

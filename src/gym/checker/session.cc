@@ -50,6 +50,7 @@ Result<TimingLock> take_timing_lock(ReceivedFds& fds) {
 Status Session::read_options(const CheckerOptions& options) {
   options_.threads = options.threads;
   options_.timing = options.timing;
+  options_.timed = options.timed;
   options_.hard_inputs = options.hard_inputs;
   options_.deterministic = options.deterministic;
   options_.timeout_seconds = options.timeout_seconds;
@@ -87,7 +88,7 @@ Result<std::unique_ptr<Session>> Session::open(const OpenRequest& request, Recei
     opened.findings.reference_failed = !session->unfit_;
     return session;
   }
-  opened.findings.timed = session->options_.hard_inputs;
+  opened.findings.timed = session->options_.timed;
   if (request.admit) KW_TRY_STATUS(session->admit(learned, opened.findings));
   times.end("admission");
   if (auto time = session->oracle_->fastest_declared_run())

@@ -27,6 +27,7 @@ struct Mechanisms {
 struct SessionOptions {
   int threads = 1;
   bool timing = true, deterministic = false;
+  bool timed = true;         // the problem's policy has the workload timed, if not here and now
   bool hard_inputs = false;  // the workload is one whose calls are mixed with hard ones
   double timeout_seconds = 0;
   Mechanisms mechanisms;

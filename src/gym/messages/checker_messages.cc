@@ -139,6 +139,7 @@ void fields(F& f, M& m) {
   f("threads", m.threads);
   f("timeout_seconds", m.timeout_seconds);
   f("timing", m.timing);
+  f("timed", m.timed);
   f("hard_inputs", m.hard_inputs);
   f("deterministic", m.deterministic);
   f("disabled", m.disabled);

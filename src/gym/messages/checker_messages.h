@@ -22,7 +22,7 @@
 namespace kw::gym {
 
 // Both processes must have the same number. It is raised with every change of a message.
-inline constexpr std::int64_t kCheckerProtocol = 10;
+inline constexpr std::int64_t kCheckerProtocol = 11;
 
 enum class ProblemKind { kDefinition, kModule };
 std::string_view to_string(ProblemKind kind);  // "definition", "module"
@@ -106,8 +106,9 @@ struct InputPlan {
 struct CheckerOptions {
   int threads = 1;
   double timeout_seconds = 0;  // of one call; 0: max(2 s, 20 x the reference)
-  bool timing = true;
-  bool hard_inputs = false;  // the workload is one that is timed: some calls get hard inputs
+  bool timing = true;          // here and now
+  bool timed = true;           // by the problem's policy
+  bool hard_inputs = false;    // some calls get them
   bool deterministic = false;
   std::vector<std::string> disabled;  // EvalOptions::disabled
 };

@@ -101,7 +101,7 @@ struct WorkloadReport {
   std::optional<task::GpuFacts> gpu;
   task::CompatFlashInfer flashinfer;
   std::optional<task::CompatKernelBench> kernelbench;
-  std::vector<task::HardInputs> hard_inputs;  // of workloads that are timed
+  std::vector<task::HardInputs> hard_inputs;  // that some calls may have had
   std::vector<task::Diagnostic> diagnostics;
   std::optional<LaunchReport> launches;           // Triton candidates
   std::optional<std::vector<RanKernel>> kernels;  // Triton candidates; the supervisor's

@@ -104,7 +104,10 @@ CheckerOptions checker_options(const task::Problem& problem, const EvalOptions& 
   out.threads = options.threads;
   out.timeout_seconds = options.timeout_seconds;
   out.timing = is_timed(problem, workload, options);
-  out.hard_inputs = problem.workload_policy(workload.uuid).timed;
+  const task::WorkloadPolicy& policy = problem.workload_policy(workload.uuid);
+  out.timed = policy.timed;
+  // A workload with distributions of its own has what it is for.
+  out.hard_inputs = policy.timed || policy.inputs.empty();
   out.deterministic = problem.policy.deterministic;
   out.disabled = options.disabled;
   return out;

@@ -77,6 +77,22 @@ TEST_F(ProblemSessionTest, OpensWithReferenceOracleAndTimingLock) {
   EXPECT_EQ(oracle.spec.limits.memory_bytes, 3 * (2ULL << 30U) + 8ULL * 2048);
 }
 
+TEST_F(ProblemSessionTest, AWorkloadWithDistributionsOfItsOwnHasNoHardInputs) {
+  const auto options_of = [this](bool is_timed, bool has_own_inputs) {
+    task::WorkloadPolicy& policy = sessions_.problem.policy.workloads["w"];
+    policy.timed = is_timed;
+    policy.inputs.clear();
+    if (has_own_inputs) policy.inputs["x"].high = 2;
+    EXPECT_TRUE(sessions_.open());
+    return sessions_.request<OpenRequest>().options;
+  };
+  for (const bool is_timed : {true, false}) {
+    EXPECT_TRUE(options_of(is_timed, false).hard_inputs);
+    EXPECT_EQ(options_of(is_timed, true).hard_inputs, is_timed);
+    EXPECT_EQ(options_of(is_timed, true).timed, is_timed);
+  }
+}
+
 // Nothing that a checker does without measuring may run beside a measurement on its GPU or the CPU.
 TEST_F(ProblemSessionTest, WhereAGpuIsTimedTheCheckerGetsItsLockAndTheOneOfTheCpu) {
   sessions_.timed_on = "gpu0";
