@@ -242,7 +242,7 @@ TEST_F(LimitsTest, RefusedUploadStillGetsItsAnswer) {
 TEST_F(LimitsTest, SlowReaderOfAStreamFillsABoundedBuffer) {
   options_.limits.send_buffer_bytes = 65536;
   options_.socket_buffer_bytes = 4096;
-  options_.limits.write_timeout = milliseconds(200);
+  options_.limits.write_timeout = std::chrono::seconds(2);
   begin();
   RawClient client = connect(4096);
   client.send("GET /wait HTTP/1.1\r\nHost: h\r\n\r\n");

@@ -266,17 +266,18 @@ TEST_P(Corpus, EndsAsExpected) {
   });
   EXPECT_TRUE(as_expected) << program.name << " expects " << join(program.expect, " or ") << "\n"
                            << story(verdict);
-  // A disturbed machine may show a gain once. An attack shows it in one of two more judgements.
+  // A disturbed machine may show a gain now and then. An attack shows it in every judgement.
   if (verdict.speedup && verdict.speedup->median > program.max_speedup) {
+    bool is_gain = true;
     int timed = 0;
-    for (int more = 0; more < 6 && timed < 2; ++more) {
+    for (int more = 0; more < 6 && timed < 2 && is_gain; ++more) {
       const task::Verdict again = Arena::shared().judge_timed(program.file, problem);
       if (!again.speedup) continue;  // the machine gave no honest time
       ++timed;
-      EXPECT_LE(again.speedup->median, program.max_speedup)
-          << story(verdict) << "\nand again " << story(again);
+      is_gain = again.speedup->median > program.max_speedup;
+      EXPECT_FALSE(is_gain && timed == 2) << story(verdict) << "\nand again " << story(again);
     }
-    EXPECT_EQ(timed, 2) << story(verdict);
+    EXPECT_GT(timed, 0) << story(verdict);
   }
   EXPECT_THAT(task::to_json(verdict).dump(), testing::Not(testing::HasSubstr(kSecretText)));
 }
@@ -402,8 +403,8 @@ class Accomplice {
 // What interleaving is for; timed_blocks_test shows what happens without it.
 TEST(Mechanism, Interleaving) {
   task::Verdict with;
-  // What else this machine does may show a gain in one of three judgements.
-  for (int i = 0; i < 3 && (i == 0 || (with.speedup && with.speedup->median >= 1.15)); ++i) {
+  // What else this machine does may show a gain in some judgements.
+  for (int i = 0; i < 6 && (i == 0 || (with.speedup && with.speedup->median >= 1.15)); ++i) {
     // Opens the session: the next judgement begins with its timing at once.
     Arena::shared().judge(program("py_honest.py"));
     Accomplice accomplice;

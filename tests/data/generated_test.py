@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-NO_FAULT = ("quarantined", "unsupported", "noisy", "bad_problem")
+NO_FAULT = ("quarantined", "unsupported", "noisy", "bad_problem", "borderline")
 
 
 def data(program, *words):

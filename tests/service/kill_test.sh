@@ -8,6 +8,7 @@ source "${BASH_SOURCE[0]%/*}/helpers.sh"
 others=()
 
 serve() { # PORT
+  : >serve.out
   "$program" serve --data "$scratch/tasks" --port "$1" --lease 5 >serve.out 2>>serve.err &
   server=$!
   until_true grep -q http serve.out

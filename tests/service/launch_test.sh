@@ -19,6 +19,7 @@ another() { # WORD PID
 }
 gone() { [[ ! -e /proc/$1 ]] || grep -q ') Z' "/proc/$1/stat"; }
 launch() {
+  : >launch.out
   "$program" launch local --data tasks --port 0 --workers "$1" >launch.out 2>launch.err &
   launcher=$!
   until_true grep -q http launch.out

@@ -14,11 +14,11 @@ import shutil
 import ssl
 import subprocess
 import sys
-import tempfile
 import time
 
 from kill_many import PROBLEM
 from redis_process import PROGRAM as REDIS
+from redis_process import folder_in_memory
 
 LEASE_SECONDS, WAIT_SECONDS, PORT = 3, 60, 8100
 TOKEN = "a-token-of-this-test"
@@ -264,7 +264,7 @@ def test(program):
         nodes = [Node(number, "front", "store") for number in (1, 2, 3)]
         redis_node = Node(9, "store")
         nodes.append(redis_node)
-        with tempfile.TemporaryDirectory() as temporary:
+        with folder_in_memory() as temporary:
             folder = pathlib.Path(temporary)
             environment = os.environ | {"XDG_CACHE_HOME": f"{folder}/cache", "XDG_DATA_HOME": f"{folder}/data", "NO_COLOR": "1"}
             for number, (name, tls) in enumerate((("certificates of their own", own_certificates), ("an authority's certificates", authority))):

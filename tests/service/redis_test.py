@@ -14,13 +14,12 @@ import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 from kill_many import PROBLEM
 from ports import own_port
-from redis_process import PROGRAM, Redis
+from redis_process import PROGRAM, Redis, folder_in_memory
 
 LEASE_SECONDS, WAIT_SECONDS = 3, 60
 
@@ -420,7 +419,7 @@ def main():
     if PROGRAM is None:
         print("no redis-server: nothing was tried")
         return 77
-    with tempfile.TemporaryDirectory() as folder:
+    with folder_in_memory() as folder:
         os.environ.update(XDG_CACHE_HOME=f"{folder}/cache", XDG_DATA_HOME=f"{folder}/data", NO_COLOR="1")
         check_refusals(program, folder)
         redis, address, servers = Redis(f"{folder}/redis", own_port()), pathlib.Path(folder) / "server.json", []
