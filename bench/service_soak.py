@@ -161,13 +161,13 @@ class Watched:
         self.samples.append((hours, sum(map(resident_mib, own)), sum(map(descriptors, own))))
 
     def growth(self) -> tuple[float, float, float]:
-        """MiB an hour and descriptors an hour, and the last quarter's least MiB: by what the second and the last quarter have at least, for memory comes and
-        goes with the lead by 30 MiB, and descriptors with connections by hundreds."""
+        """MiB an hour and descriptors an hour, and the last quarter's least MiB. Memory comes and goes with the lead by 40 MiB, and descriptors with connections
+        by hundreds. What is never given back raises the least and the most alike, so the smaller rise of these counts, from the second to the last quarter."""
         quarter = max(1, len(self.samples) // 4)
         parts = self.samples[quarter : 2 * quarter], self.samples[-quarter:]
         hours = max(statistics.median(each[0] for each in parts[1]) - statistics.median(each[0] for each in parts[0]), 1e-9)
-        (from_mib, from_files), (to_mib, to_files) = ([min(each[i] for each in part) for i in (1, 2)] for part in parts)
-        return (to_mib - from_mib) / hours, (to_files - from_files) / hours, to_mib
+        mib, files = (min(extreme(each[i] for each in parts[1]) - extreme(each[i] for each in parts[0]) for extreme in (min, max)) for i in (1, 2))
+        return mib / hours, files / hours, min(each[1] for each in parts[1])
 
 
 class Soak(Run):
