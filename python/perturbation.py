@@ -6,7 +6,9 @@
 # x (1 + erf(x)) / 2, no input's rounding does. A row that was made constant (by a clamp, say) is another:
 # its mean is off by a unit in the last place, and a norm divides that by the square root of its eps. So
 # MovedFunctions moves the results of elementary functions, sums and means themselves; operators made of such
-# run as their decompositions under it.
+# run as their decompositions under it. A sequential sum of n equal terms is off by up to n / 2 units, as each
+# step rounds the same way, and a variance is made of the square of that: the mean of a row that is constant to
+# so many units moves by as many.
 #
 # A softmax uses each element's difference to the largest one twice, in the sum and in the result. Kernels compute
 # it anew in their second pass, where a compiler may join it with the product before it, or they write exp(x - lse(x)).
@@ -81,24 +83,15 @@ def _is_product(function, args):
     return is_power and not isinstance(args[1], torch.Tensor) and float(args[1]).is_integer()
 
 
-def _variance(x, dim=None, *, correction=None, keepdim=False):
-    """(variance, mean), both from a mean that moves."""
-    dims = list(range(x.dim())) if not dim else list(dim)
-    mean = torch.mean(x, dims, keepdim=True)
-    squares = torch.sum((x - mean) ** 2, dims, keepdim=keepdim)
-    count = math.prod(x.shape[d] for d in dims)
-    divisor = max(count - (1 if correction is None else correction), 0)
-    return squares / divisor, mean if keepdim else mean.reshape(squares.shape)
-
-
-def _variances():
-    """What replaces each overload of var, std, var_mean and std_mean."""
+def _variances(variance_of):
+    """What replaces each overload of var, std, var_mean and std_mean. variance_of(x, dim, correction=, keepdim=):
+    (variance, mean)."""
     by_form = {
-        "correction": _variance,
-        "dim": lambda x, dim, unbiased=True, keepdim=False: _variance(
+        "correction": variance_of,
+        "dim": lambda x, dim, unbiased=True, keepdim=False: variance_of(
             x, dim, correction=int(unbiased), keepdim=keepdim
         ),
-        "default": lambda x, unbiased=True: _variance(x, correction=int(unbiased)),
+        "default": lambda x, unbiased=True: variance_of(x, correction=int(unbiased)),
     }
     by_name = {
         "var": lambda variance, mean: variance,
@@ -117,9 +110,6 @@ def _variances():
     }
 
 
-_VARIANCES = _variances()
-
-
 class MovedFunctions(DispatchMode):
     """generator: torch.Generator of the signs."""
 
@@ -127,11 +117,24 @@ class MovedFunctions(DispatchMode):
         super().__init__()
         self._scale = scale
         self._generator = generator
-        self._softmaxes = {
+        self._own_forms = _variances(self._variance) | {
             torch.ops.aten._safe_softmax.default: self._safe_softmax,
             torch.ops.aten._softmax.default: self._softmax,
             torch.ops.aten._log_softmax.default: self._log_softmax,
         }
+
+    def _variance(self, x, dim=None, *, correction=None, keepdim=False):
+        """(variance, mean), both from a mean that moves."""
+        dims = list(range(x.dim())) if not dim else list(dim)
+        count = math.prod(x.shape[d] for d in dims)
+        mean = torch.mean(x, dims, keepdim=True)
+        if x.numel() > 0:
+            lost = count * self._scale * mean.abs()
+            is_constant = torch.amax((x - mean).abs(), dims, keepdim=True) <= lost
+            mean = mean + is_constant * lost / 2 * _signs(mean, self._generator)
+        squares = torch.sum((x - mean) ** 2, dims, keepdim=keepdim)
+        divisor = max(count - (1 if correction is None else correction), 0)
+        return squares / divisor, mean if keepdim else mean.reshape(squares.shape)
 
     def _below_largest(self, x, dim):
         """(x less the largest of each row and moved by a rounding of either, the sum of each row's exp without that)"""
@@ -168,7 +171,7 @@ class MovedFunctions(DispatchMode):
             return decomposition_of(function)
         if kind == "composite":
             return function.decompose
-        return _VARIANCES.get(function) or self._softmaxes.get(function)
+        return self._own_forms.get(function)
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}

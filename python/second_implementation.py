@@ -17,6 +17,7 @@ from decomposed import decomposition_of
 from dispatch_mode import DispatchMode
 
 _aten = torch.ops.aten
+_SOFTMAXES = frozenset((_aten._softmax.default, _aten._log_softmax.default, _aten._safe_softmax.default))
 
 
 class _OtherOrder:
@@ -105,9 +106,12 @@ class _Replacing(DispatchMode):
     def __init__(self, generator):
         super().__init__()
         self._in_other_order = _OtherOrder(generator).by_operator()
+        self._keeps_softmax = generator is not None  # MovedFunctions has a form of its own for it
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if self._keeps_softmax and function in _SOFTMAXES:
+            return function(*args, **kwargs)
         in_other_order = self._in_other_order.get(function)
         if in_other_order is not None:
             return in_other_order(*args, **kwargs)  # outside the mode: not replaced again

@@ -500,6 +500,12 @@ class PrecisionTest(OracleTest):
         self.assertTrue(torch.equal(asker.output("second"), x.abs().double()))
         self.assertTrue(torch.equal(asker.output("declared"), x.abs()))
 
+    def test_a_softmax_moves_in_the_second_implementation_as_in_float64(self):
+        x = torch.tensor([[0.0, 1, 2, 3]])
+        asker = self.with_input("return F.softmax(1000 * x, -1)", x, inputs="torch.rand(1, 4)")
+        moved = asker.output("second", perturb_seed=3, perturb_scale=0, function_scale=2e-8)
+        self.assertAlmostEqual(abs(moved[0, 3].item() - 1) / (3000 * 2e-8), 1, delta=0.1)
+
     def test_inputs_that_are_views_are_named(self):
         inputs = "torch.rand(4, 6).T, torch.rand(3), torch.rand(8)[::2], torch.rand(2, 3)"
         asker = self.start(model("return a.sum() + b.sum() + c.sum() + d.sum()", params="a, b, c, d", inputs=inputs))
@@ -637,17 +643,28 @@ class PrecisionTest(OracleTest):
 
     def test_norms_move_with_their_means(self):
         x = torch.full((2, 6, 4), 3.6)
-        for norm in (
-            "F.layer_norm(x, (4,), None, None, 1e-5)",
-            "F.group_norm(x, 3, None, None, 1e-5)",
-            "F.batch_norm(x, None, None, None, None, True, 0.1, 1e-5)",
-            "F.instance_norm(x, eps=1e-5)",
-            "(x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()",
-        ):
+        for norm, count in {  # a constant row's mean: by a unit, and by half as many as it is a sum of
+            "F.layer_norm(x, (4,), None, None, 1e-5)": 4,
+            "F.group_norm(x, 3, None, None, 1e-5)": 8,
+            "F.batch_norm(x, None, None, None, None, True, 0.1, 1e-5)": 8,
+            "F.instance_norm(x, eps=1e-5)": 4,
+            "(x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()": 0,
+        }.items():
             asker = self.with_input(f"return {norm}", x, inputs="torch.rand(2, 6, 4)")
             moved = asker.output("float64", perturb_seed=3, perturb_scale=0, function_scale=1e-9)
-            expected = torch.full_like(moved, 3.6e-9 / 1e-5**0.5)
-            torch.testing.assert_close(moved.abs(), expected, rtol=1e-5, atol=0, msg=norm)
+            units = moved.abs() / (3.6e-9 / 1e-5**0.5)
+            torch.testing.assert_close((units - count / 2).abs(), torch.ones_like(units), rtol=1e-4, atol=0, msg=norm)
+
+    def test_the_variance_of_constant_rows_moves_by_the_square_of_a_sums_rounding(self):
+        for x, is_constant in ((torch.full((3, 1000), 3.6), True), (100 + torch.randn(3, 1000), False)):
+            asker = self.with_input("return x.var(1)", x, inputs="torch.rand(3, 1000)")
+            exact = asker.output("float64")
+            moved = asker.output("float64", perturb_seed=3, perturb_scale=0, function_scale=1e-9)
+            by_square = (500 * 1e-9 * x[:, 0].double()) ** 2
+            if is_constant:
+                torch.testing.assert_close(moved, by_square, rtol=0.01, atol=0)
+            else:
+                torch.testing.assert_close(moved, exact, rtol=3e-9, atol=0)
 
     def test_variances_under_moved_functions_are_those_of_torch(self):
         x = torch.rand(3, 5, 7)

@@ -162,7 +162,8 @@ std::vector<Lease> TaskService::lease_all(const LeaseCall& call, TaskTable::Time
   while (out.size() < call.most) {
     auto lease = table_.lease(call.worker, name_in(call, out.size()), now, problem, call.can);
     if (!lease) break;
-    problem = table_.problem_of(lease->job);  // the worker will have opened it
+    // The worker will have opened it.
+    if (const std::string& own = table_.problem_of(lease->job); !own.empty()) problem = own;
     out.push_back(std::move(*lease));
   }
   return out;

@@ -47,8 +47,8 @@ class Verdict:
 
     @property
     def borderline(self) -> bool:
-        """A workload's largest error is within 10 % of its budget. Such a pass is not paid (docs/correctness.md)."""
-        return any("borderline" in workload for workload in self.json["workloads"])
+        """It passed, and a workload's largest error was near its budget. Such a pass is not paid (docs/correctness.md)."""
+        return self.outcome in ("passed", "noisy") and any("borderline" in workload for workload in self.json["workloads"])
 
     @property
     def tells_of_candidate(self) -> bool:

@@ -4,9 +4,10 @@
 // Two further calls, on inputs of the same kind as those of the largest such error, are compared
 // with float64 by the budgets that convict. A smaller error (Doubt) is near where the first of
 // these calls says so. The candidate is wrong where both are beyond their budgets, or where one is
-// beyond them by more than a tenth. The inputs and the perturbed runs follow from the problem's
-// signature, so that the draws give a candidate the same answer each time. They are no secret,
-// which a pass that pays nothing can bear.
+// beyond them by more than a tenth. The perturbed runs and ordinary inputs follow from the
+// problem's signature, so that these draws give a candidate the same answer each time. They are no
+// secret. Who recognises them gains nothing: a pass that they decide pays nothing, and where they
+// end a doubt, all secret calls were within their budgets.
 #pragma once
 #include <optional>
 #include <utility>

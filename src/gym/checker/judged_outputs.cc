@@ -173,7 +173,7 @@ Status JudgedOutputs::judge_hard(std::uint32_t set, std::size_t number, Selectio
     if (!hard.left_out.empty()) return {};
     known = &of_parts;
   }
-  KW_TRY(Judged judged, judged_by(*known->comparison, set, hard.is_uneven()));
+  KW_TRY(Judged judged, judged_by(*known->comparison, set, &hard));
   if (judged.again != nullptr) known = judged.again.get();
   KW_TRY(const bool upheld, is_upheld(judged.reports, *known->comparison, set, hard));
   return upheld ? record_all(judged.reports, known->instance, set, number) : Status();
@@ -321,25 +321,28 @@ Status JudgedOutputs::run_reference(std::uint32_t set, PerturbedRuns perturbed,
 // close to its budget, on either side, is judged again by the budgets of several runs. These also
 // move elementary functions by the accuracy of a vector library.
 Result<JudgedOutputs::Judged> JudgedOutputs::judged_by(const OracleComparison& comparison,
-                                                       std::uint32_t set, bool is_uneven) {
+                                                       std::uint32_t set, const HardCase* hard) {
   Judged judged;
   KW_TRY(judged.reports, reports_by(comparison, set));
   if (is_settled(judged.reports)) return judged;
   // Runs that round may agree to the bit where honest results are far apart, as a few large scores'
-  // softmax: no number of budgets is too many for another look.
-  const bool is_rounded = comparison.instance().is_rounded;
+  // softmax. A constant row's variance is nothing but rounding. So no number of budgets is too many
+  // for another look there.
+  const bool may_be_far = hard != nullptr || comparison.instance().is_rounded;
   bool close = true;
   for (std::size_t j = 0; j < judged.reports.size(); ++j) {
     const CheckReport& report = judged.reports[j];
-    close = close &&
-            (report.passed || is_rounded || is_close(report, context_.signature.outputs[j].dtype));
+    const tensor::DType dtype = context_.signature.outputs[j].dtype;
+    const bool is_any_close = may_be_far && tensor::is_floating(dtype);
+    close = close && (report.passed || is_any_close || is_close(report, dtype));
   }
   if (!close) return judged;
   judged.again = std::make_unique<KnownOutputs>();
   Instance& instance = judged.again->instance;
   instance.selected = comparison.instance().selected;
   KW_TRY_STATUS(run_reference(set, kPerturbedRunsToConvict, instance));
-  KW_TRY(OracleComparison closer, context_.checker.compare_with(instance, is_uneven));
+  KW_TRY(OracleComparison closer,
+         context_.checker.compare_with(instance, hard != nullptr && hard->is_uneven()));
   judged.again->comparison = std::make_unique<OracleComparison>(std::move(closer));
   KW_TRY(judged.reports, reports_by(*judged.again->comparison, set));
   return judged;
@@ -347,7 +350,7 @@ Result<JudgedOutputs::Judged> JudgedOutputs::judged_by(const OracleComparison& c
 
 Status JudgedOutputs::judge_by(const OracleComparison& comparison, const Instance& instance,
                                std::uint32_t set) {
-  KW_TRY(Judged judged, judged_by(comparison, set, false));
+  KW_TRY(Judged judged, judged_by(comparison, set, nullptr));
   return record_all(judged.reports, judged.again ? judged.again->instance : instance, set);
 }
 

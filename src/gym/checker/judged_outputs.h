@@ -122,7 +122,9 @@ class JudgedOutputs {
   bool is_doubtful(std::size_t output, const CheckReport& report) const;
   bool is_settled(std::span<const CheckReport> reports) const;
   Status judge_by(const OracleComparison& comparison, const Instance& instance, std::uint32_t set);
-  Result<Judged> judged_by(const OracleComparison& comparison, std::uint32_t set, bool is_uneven);
+  // hard: whose inputs the set has; null: ordinary ones.
+  Result<Judged> judged_by(const OracleComparison& comparison, std::uint32_t set,
+                           const HardCase* hard);
   Result<bool> second_passes(const OracleComparison& comparison, std::uint32_t set);
   Status run_reference(std::uint32_t set, PerturbedRuns perturbed, Instance& instance);
   Result<std::vector<CheckReport>> reports_by(const OracleComparison& comparison,

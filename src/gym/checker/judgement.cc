@@ -113,7 +113,9 @@ std::optional<task::GpuFacts> Judgement::gpu_facts() const {
   return facts;
 }
 
-// The first kCheckedCalls: with hard cases one of them is ordinary.
+// Of the first kCheckedCalls one is ordinary where the problem has the workload timed and there are
+// hard cases. Elsewhere all are: what is not timed has no reason to tell hard calls by their
+// number.
 std::vector<HardSchedule::Call> Judgement::planned_calls() {
   std::vector<HardSchedule::Call> calls;
   for (std::size_t number : context_.hard.choose(kMaxHardCalls)) calls.emplace_back(number);
@@ -122,7 +124,7 @@ std::vector<HardSchedule::Call> Judgement::planned_calls() {
   constexpr std::size_t kFirst = 2;
   for (std::size_t i = calls.size(); i > kFirst + 1; --i)
     std::swap(calls[i - 1], calls[kFirst + secret.below(i - kFirst)]);
-  calls.insert(calls.begin(), std::nullopt);
+  calls.insert(calls.begin(), context_.options.timed ? 1 : kCheckedCalls, std::nullopt);
   std::int64_t elements = 0;
   for (const task::Argument& output : context_.signature.outputs) elements += output.elements();
   const std::size_t least = elements < kFewElements ? kCallsOfFewElements : kCheckedCalls;
@@ -140,10 +142,13 @@ Status Judgement::checked_calls() {
   for (std::size_t i = 0; i < calls.size(); ++i)
     if (!calls[i]) ordinary.push_back(i);
   const std::size_t audited = ordinary[secret.below(ordinary.size())];
-  for (std::size_t i = 0; i < calls.size() && !fault_.found(); ++i, ++checked_calls_) {
-    if (i >= kCheckedCalls && context_.clock.now() - start > kCheckingTime) break;
+  bool is_over = false;
+  for (std::size_t i = 0; i < calls.size() && !fault_.found(); ++i) {
+    is_over = is_over || (i >= kCheckedCalls && context_.clock.now() - start > kCheckingTime);
+    if (is_over && i != audited) continue;
     KW_TRY_STATUS(calls_.checked_call(static_cast<std::uint32_t>(i % context_.sets.size()),
                                       i == audited, calls[i], checked_calls_ == 0));
+    ++checked_calls_;
   }
   check_ms_ += to_ms(context_.clock.now() - start);
   return {};

@@ -17,8 +17,8 @@ class SessionSeeds {
     return known_ ? known_->seed("known", ++known_used_) : seeds_.seed("session", ++used_);
   }
 
-  // While it lives, next() gives numbers that follow from `seed` alone. They are no secret: nothing
-  // that is made of them may reach a candidate that could be paid for it.
+  // While it lives, next() gives numbers that follow from `seed` alone. They are no secret: no
+  // pass that calls on what is made of them decide may be paid.
   class Known {
    public:
     Known(SessionSeeds& seeds, std::uint64_t seed) : seeds_(&seeds) {

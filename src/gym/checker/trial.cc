@@ -26,6 +26,9 @@ Result<Tried> Trial::run() {
     KW_TRY_STATUS(context_.turn.begin());
   }
   if (!fault_.found()) KW_TRY_STATUS(calls_.checked_call(0, false, std::nullopt, true));
+  // No further draws decide what is near its budget: a failure is one.
+  if (auto near = calls_.outputs().take_near_budget(); near && near->mismatch)
+    fault_.blame(std::move(*near->mismatch));
   Tried out;
   if (const auto& found = fault_.get()) out.outcome = found->outcome;
   out.call_ns = shortest_.value_or(std::chrono::nanoseconds(0)).count();

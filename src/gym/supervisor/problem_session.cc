@@ -106,7 +106,7 @@ CheckerOptions checker_options(const task::Problem& problem, const EvalOptions& 
   out.timing = is_timed(problem, workload, options);
   const task::WorkloadPolicy& policy = problem.workload_policy(workload.uuid);
   out.timed = policy.timed;
-  // A workload with distributions of its own has what it is for.
+  // A workload that is not timed and has distributions of its own has what it is for.
   out.hard_inputs = policy.timed || policy.inputs.empty();
   out.deterministic = problem.policy.deterministic;
   out.disabled = options.disabled;

@@ -77,7 +77,7 @@ TEST_F(ProblemSessionTest, OpensWithReferenceOracleAndTimingLock) {
   EXPECT_EQ(oracle.spec.limits.memory_bytes, 3 * (2ULL << 30U) + 8ULL * 2048);
 }
 
-TEST_F(ProblemSessionTest, AWorkloadWithDistributionsOfItsOwnHasNoHardInputs) {
+TEST_F(ProblemSessionTest, AnUntimedWorkloadWithDistributionsOfItsOwnHasNoHardInputs) {
   const auto options_of = [this](bool is_timed, bool has_own_inputs) {
     task::WorkloadPolicy& policy = sessions_.problem.policy.workloads["w"];
     policy.timed = is_timed;

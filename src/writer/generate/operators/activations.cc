@@ -6,7 +6,6 @@
 namespace kw::writer::generate {
 namespace {
 
-// Some above 0 and some below.
 bool is_even(const Value& x, const Limits& limits) {
   return is_float(x, limits) && x.shape.size() >= 2 && x.shape.back().n % 2 == 0;
 }
