@@ -68,6 +68,21 @@ TEST_F(TaskServiceTest, SeveralTasksForOneWorkerAreOfOneProblem) {
   EXPECT_EQ(given, (std::vector<std::string>{"p 1", "p 2"}));
 }
 
+// Its worker goes on with what it has open.
+TEST_F(TaskServiceTest, ATaskWithoutAProblemLeavesTheOthersWithTheirs) {
+  service->submit({{.key = "bare", .priority = 1, .request = "bare"}}, [](const auto&) {});
+  for (const char* key : {"q 1", "p 1"})
+    service->submit(
+        {{.key = key, .problem = std::string(1, key[0]), .problem_text = "{}", .request = key}},
+        [](const auto&) {});
+  std::vector<std::string> given;
+  service->lease({.worker = "w", .problem = "p", .most = 3}, {}, [&](const auto& leases) {
+    for (const Lease& each : *leases) given.push_back(each.request);
+  });
+  turn();
+  EXPECT_EQ(given, (std::vector<std::string>{"bare", "p 1", "q 1"}));
+}
+
 TEST(TaskServiceStart, RowsThatDoNotBelongTogetherAreRefused) {
   auto storage = std::make_unique<MemoryStorage>();
   ASSERT_TRUE(storage->commit({.tickets = {{.id = 4, .job = 3}}}));

@@ -403,7 +403,7 @@ class Accomplice {
 // What interleaving is for; timed_blocks_test shows what happens without it.
 TEST(Mechanism, Interleaving) {
   task::Verdict with;
-  // What else this machine does may show a gain in some judgements.
+  // Other work on this machine may show a gain in some judgements.
   for (int i = 0; i < 6 && (i == 0 || (with.speedup && with.speedup->median >= 1.15)); ++i) {
     // Opens the session: the next judgement begins with its timing at once.
     Arena::shared().judge(program("py_honest.py"));

@@ -144,7 +144,7 @@ task::Verdict Verdicts::gelu_with_error(double error, int copy) {
   static const task::Problem problem = [] {
     auto whole = task::load_problem(KW_SOURCE_DIR "/problems/gelu", {}).value();
     whole.workloads = {whole.workloads.at(1)};  // odd sizes
-    // Of its own, so that no hard inputs come: an absolute error is many budgets there.
+    // Distributions of its own keep hard inputs away: an absolute error is many budgets there.
     whole.policy.workloads[whole.workloads[0].uuid].inputs["x"] = {};
     whole.policy.any_shape = false;
     return whole;

@@ -23,6 +23,7 @@ class AdmissionTest : public ::testing::Test {
  protected:
   AdmissionReport admit(ScriptedOracle& oracle, bool has_spare_input = false) {
     task::Signature signature = testing::workload_signature();
+    if (parts_beyond > 0) signature.outputs[0].shape = {8, testing::kWorkloadElements / 8};
     std::vector<InputPlan> plans = {testing::input_plan("x")};
     plans[0].policy = policy;
     if (has_spare_input) {
@@ -36,6 +37,7 @@ class AdmissionTest : public ::testing::Test {
     testing::VectorTensors set(Layout::for_reading(tensors_of(signature.inputs)));
     SessionSeeds seeds{SecretSeeds(seed)};
     ReferenceRuns reference(oracle, signature, checker, nullptr, seeds);
+    if (parts_beyond > 0) reference.judge_in_parts_beyond(parts_beyond);
     LearnedInstances learned;
     bool unfit = false;
     EXPECT_TRUE(learn({inputs, reference, checker, set, seeds}, learned, unfit).value().ok);
@@ -47,6 +49,7 @@ class AdmissionTest : public ::testing::Test {
   }
   std::function<void()> after_learning;
   bool is_timed = false;
+  std::int64_t parts_beyond = 0;  // elements of an output that is judged in parts; 0: judged whole
   std::uint64_t seed = 3;
   task::InputPolicy policy;  // of x
 };
@@ -57,6 +60,17 @@ TEST_F(AdmissionTest, AnHonestProblem) {
   EXPECT_EQ(report.failure, "");
   EXPECT_TRUE(report.passing.empty()) << report.passing.at(0);
   EXPECT_TRUE(report.inert.empty());
+}
+
+// Parts are blocks of 3 of the 8 rows: the last one has 2.
+TEST_F(AdmissionTest, PartsOfOneOutputMayDifferInSize) {
+  parts_beyond = 100;
+  for (seed = 1; seed < 20; ++seed) {
+    ScriptedOracle oracle(testing::workload_function);
+    const AdmissionReport report = admit(oracle);
+    EXPECT_EQ(report.failure, "");
+    EXPECT_TRUE(report.passing.empty()) << seed << ": " << report.passing.at(0);
+  }
 }
 
 TEST_F(AdmissionTest, HardInputsTellAReluFromACopy) {

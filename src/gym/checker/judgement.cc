@@ -113,9 +113,9 @@ std::optional<task::GpuFacts> Judgement::gpu_facts() const {
   return facts;
 }
 
-// Of the first kCheckedCalls one is ordinary where the problem has the workload timed and there are
-// hard cases. Elsewhere all are: what is not timed has no reason to tell hard calls by their
-// number.
+// One of the first kCheckedCalls is ordinary where the problem has the workload timed and there are
+// hard cases. Elsewhere all are: a candidate that is not timed gains nothing by telling hard calls
+// by their number.
 std::vector<HardSchedule::Call> Judgement::planned_calls() {
   std::vector<HardSchedule::Call> calls;
   for (std::size_t number : context_.hard.choose(kMaxHardCalls)) calls.emplace_back(number);
